@@ -112,8 +112,7 @@ class TrainMemory:
             traced = bool(world.flows["traced"][i])
             self.open["single"][i] = is_cbr or i in single or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
-            hops = world.paths._hops_of(flow.forward)
-            self.open["lone"][i] = next((k for k, j in enumerate(hops, 1) if kinds[j] == t.LONE), 0)
+            self.open["meets"][i] = self._first_queue(kinds, world.paths._hops_of(flow.forward))
             world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
             if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
@@ -242,6 +241,16 @@ class TrainMemory:
                     kinds[i] = t.LONE
         return kinds
 
+    @staticmethod
+    def _first_queue(kinds: dict[int, int], hops: list[int]) -> int:
+        """The first hop whose link is a fluid queue or its flow's alone, or -1."""
+        for k, link in enumerate(hops):
+            if kinds[link] in (t.SHARED, t.LONE):
+                return k
+            if kinds[link] == t.SINGLE:
+                break
+        return -1
+
     def _is_lone(self, link: int, users: list[int], many: set[int]) -> bool:
         """Whether a link with a queue is drop-tail, and one sender's alone."""
         spec = self.world.resolved.links[link]
@@ -284,7 +293,7 @@ class TrainMemory:
         more = len(world.flows) - len(self.open)
         if more > 0:  # places of conversations
             self.acks, self.open = longer(self.acks, more), longer(self.open, more)
-            self.open["single"][-more:] = 1
+            self.open["single"][-more:], self.open["meets"][-more:] = 1, -1
             x["acks"], x["open"] = address(self.acks), address(self.open)
 
     def _add(self, room: int) -> None:

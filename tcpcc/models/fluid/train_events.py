@@ -36,6 +36,7 @@ from tcpcc.models.fluid.train_records import (
     AT_LINK,
     AT_SENDER,
     FREE,
+    LONE,
     SHARED,
     SINGLE,
     STAGE,
@@ -57,6 +58,7 @@ from tcpcc.models.fluid.train_records import (
 from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import (
     close_vacancy,
+    comes_next,
     drop_first,
     next_order,
     push,
@@ -505,15 +507,15 @@ def joint_step(tcp, t, p):
 
 
 @compiled
-def append_train(w, x, flow, line, ident, kind, p):
-    """A train is on its way to the end of a line."""
+def append_train(w, x, flow, line, p):
+    """A train is on its way to the end of a line; returns whether it is the first one there."""
     if line.head != 0 and (line.head != line.tail or line.arriving == 0):
         t = train_at(x.trains, line.tail)
         if may_join(x, flow, tcp_at(w.tcp, flow.index), t, p):
             t.step = joint_step(tcp_at(w.tcp, flow.index), t, p)
             t.last = p.last
             t.count += p.count
-            return
+            return False
     place = x.free
     if place != 0:
         x.free = np.int64(train_at(x.trains, place).after)
@@ -527,12 +529,20 @@ def append_train(w, x, flow, line, ident, kind, p):
     write_train(p, t)
     t.flow = flow.index
     t.after = 0
-    if line.head == 0:
+    first = line.head == 0
+    if first:
         line.head = place
-        push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
     else:
         train_at(x.trains, line.tail).after = place
     line.tail = place
+    return first
+
+
+@compiled
+def join_line(w, x, flow, line, ident, kind, p):
+    """A train is on its way to the end of a line, where it arrives by an event."""
+    if append_train(w, x, flow, line, p):
+        push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
 
 
 @compiled
@@ -582,7 +592,7 @@ def travel(w, x, flow, hop, end, p):
     while hop < end:
         line = line_at(x.lines, flow.path + hop)
         if line.kind == SHARED or line.kind == SINGLE:
-            append_train(w, x, flow, line, flow.path + hop, AT_LINK, p)
+            join_line(w, x, flow, line, flow.path + hop, AT_LINK, p)
             return False, p
         link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
         syn = p.seq == 0 and flow.handshake != 0
@@ -597,7 +607,7 @@ def go_back(w, x, flow, hop, p):
     """A train of ACKs goes on from a hop."""
     arrives, p = travel(w, x, flow, hop, flow.n_hops, p)
     if arrives:
-        append_train(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
+        join_line(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
 
 
 @not_inlined
@@ -612,20 +622,71 @@ def go_on_train(w, x, flow, hop, p):
 
 
 @not_inlined
+def reach_link(w, x, flow, hop, line, now):
+    """The first train of a line begins to reach a shared link, or has wholly reached it."""
+    ident = flow.path + hop
+    link = link_at(hop_at(w.hops, ident).link, 0)
+    pool = pool_at(x.pools, link.ident)
+    p = read_train(train_at(x.trains, line.head))
+    syn = p.seq == 0 and flow.handshake != 0
+    size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+    each = np.int64(hop_at(w.hops, ident).count)
+    advance_line(w, link, pool, now)
+    if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
+        drop_first_packet(p, train_at(x.trains, line.head))
+        push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
+        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
+        return
+    if line.arriving == 0 and p.count > 1:
+        if p.last < p.first + 1e-9 * p.count:
+            p = at_times(p, p.first, p.first + 1e-9 * p.count)
+            train_at(x.trains, line.head).last = p.last
+        begin_train(w, x, flow, link, pool, line, p, now, size)
+        if p.last > now:
+            push(w, p.last, now, next_order(w), AT_LINK, ident)
+            return
+    remove_head(w, x, line)
+    end_train(w, x, flow, hop, link, pool, line, p, size, each)
+    if line.head != 0:
+        t = max(train_at(x.trains, line.head).first, now)
+        push(w, t, now, next_order(w), AT_LINK, ident)
+
+
+@not_inlined
 def send_train(w, x, flow, o, p):
     """A sender's train begins its way."""
-    if o.lone == 0:
+    hop = o.meets
+    if hop < 0:
         go_on_train(w, x, flow, 0, p)
-    else:
-        hop = o.lone - 1
-        p = travel(w, x, flow, 0, hop, p)[1]
+        return
+    p = travel(w, x, flow, 0, hop, p)[1]
+    ident = flow.path + hop
+    line = line_at(x.lines, ident)
+    if line.kind == LONE:
         cross_alone(w, x, flow, hop, p)
+    elif append_train(w, x, flow, line, p):
+        if p.first <= w.now and flow.conversation == 0:
+            x.due = 1
+        else:
+            push(w, max(p.first, w.now), w.now, next_order(w), AT_LINK, ident)
+
+
+@compiled
+def reach_now(w, x, flow, o):
+    """If a train that a sender's handler has sent reaches a link now, it needs no event if this
+    would be the next one."""
+    if x.due != 0:
+        x.due = 0
+        ident = flow.path + o.meets
+        if comes_next(w):
+            reach_link(w, x, flow, o.meets, line_at(x.lines, ident), w.now)
+        else:
+            push(w, w.now, w.now, next_order(w), AT_LINK, ident)
 
 
 @compiled
 def cross_alone(w, x, flow, hop, p):
     """A train crosses a drop-tail link that is its flow's alone: what is not dropped goes on."""
-    line = line_at(x.lines, flow.path + hop)
     link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
     syn = p.seq == 0 and flow.handshake != 0
     size = flow.ack_size if syn else flow.size
@@ -634,21 +695,21 @@ def cross_alone(w, x, flow, hop, p):
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
     room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
     most = longest(x, tcp_at(w.tcp, flow.index))
-    wait = max(line.busy - p.first, 0.0)
+    wait = max(link.busy_until - p.first, 0.0)
     rise = (n - 1) * (tx - gap)
     if max(wait, wait + rise) <= room and max(p.last - p.first, (n - 1) * tx) <= most:
-        go_on_train(w, x, flow, hop + 1, wait_alone(w, line, link, p, size, tx))
+        go_on_train(w, x, flow, hop + 1, wait_alone(w, link, p, size, tx))
         return
     a = 0
     begin = math.inf  # when the first packet of a part has left
-    busy = line.busy
+    busy = link.busy_until
     for k in range(n):
         t = p.first + k * gap
         gone = busy - t > room
         end = max(busy, t) + tx
         if k > a and (gone or end - begin > most):
             q = part(p, a, k - 1, p.first + a * gap, t - gap)
-            go_on_train(w, x, flow, hop + 1, wait_alone(w, line, link, q, size, tx))
+            go_on_train(w, x, flow, hop + 1, wait_alone(w, link, q, size, tx))
             a = k
         if gone:
             link.arrived += 1
@@ -661,17 +722,17 @@ def cross_alone(w, x, flow, hop, p):
             begin = end if k == a else begin
     if a < n:
         q = part(p, a, n - 1, p.first + a * gap, p.last)
-        go_on_train(w, x, flow, hop + 1, wait_alone(w, line, link, q, size, tx))
+        go_on_train(w, x, flow, hop + 1, wait_alone(w, link, q, size, tx))
 
 
 @compiled
-def wait_alone(w, line, link, p, size, tx):
+def wait_alone(w, link, p, size, tx):
     """A train waits for its turn and is sent; returns it at the link's end."""
     n = p.count
-    begin = max(p.first, line.busy)
+    begin = max(p.first, link.busy_until)
     first = begin + tx
     last = max(p.last + tx, first + (n - 1) * tx)
-    line.busy = last
+    link.busy_until = last
     link.arrived += n
     if link.recorded != 0 and p.first <= w.duration:
         b = link_bin_at(link.bins, min(bin_of(w, min(p.last, w.duration)), w.n_bins - 1))
@@ -1109,6 +1170,7 @@ def handle_acks(w, x, ident):
     if waits:
         t = max(train_at(x.trains, line.head).first, now)
         push(w, t, now, next_order(w), AT_SENDER, ident)
+    reach_now(w, x, flow, o)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -1123,31 +1185,7 @@ def handle_link(w, x, ident, now):
     if line.kind == SINGLE:
         enter_link(w, x, flow, hop, line, now)
         return
-    link = link_at(hop_at(w.hops, ident).link, 0)
-    pool = pool_at(x.pools, link.ident)
-    p = read_train(train_at(x.trains, line.head))
-    syn = p.seq == 0 and flow.handshake != 0
-    size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
-    each = np.int64(hop_at(w.hops, ident).count)
-    advance_line(w, link, pool, now)
-    if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
-        drop_first_packet(p, train_at(x.trains, line.head))
-        push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
-        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
-        return
-    if line.arriving == 0 and p.count > 1:
-        if p.last < p.first + 1e-9 * p.count:
-            p = at_times(p, p.first, p.first + 1e-9 * p.count)
-            train_at(x.trains, line.head).last = p.last
-        begin_train(w, x, flow, link, pool, line, p, now, size)
-        if p.last > now:
-            push(w, p.last, now, next_order(w), AT_LINK, ident)
-            return
-    remove_head(w, x, line)
-    end_train(w, x, flow, hop, link, pool, line, p, size, each)
-    if line.head != 0:
-        t = max(train_at(x.trains, line.head).first, now)
-        push(w, t, now, next_order(w), AT_LINK, ident)
+    reach_link(w, x, flow, hop, line, now)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -1230,6 +1268,7 @@ def go_on_sending(w, x, ident, now):
     gather(w, x, flow, tcp, o, now, now)
     close_train(w, x, flow, tcp, o)
     set_timers(w, flow, tcp, now)
+    reach_now(w, x, flow, o)
 
 
 @not_inlined

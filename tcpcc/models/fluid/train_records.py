@@ -66,11 +66,11 @@ POOL = record_dtype(
 # Of a flow: the data train that it is sending. `single`: its packets are trains of their own. Of a
 # CBR source `extra` is the number of packets in a train, `last` the end of its time on. `log`: the
 # trains sent while coasting, a ring of SENT from place `log_first` to `log_end`; `coast_from`: the
-# first segment in it. `lone`: the hop of its link of kind LONE, plus one.
+# first segment in it. `meets`: the first hop whose link is SHARED or LONE, or -1.
 OPEN_TRAIN = record_dtype(
     {
         "count": int, "first": float, "last": float, "seq": int, "again": int, "extra": int,
-        "single": int, "lone": int,
+        "single": int, "meets": int,
         "header": int, "log": int, "log_first": int, "log_end": int, "coast_from": int,
     },
     whole_lines=True,
@@ -81,11 +81,11 @@ LOG_SIZE = 256  # trains; more than are outstanding
 # `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first place that a train has left;
 # `unused`: the first place that no train has had; `n_free`: the number of all free places.
 # `margin`: places that one event may take. `want`: the flow, plus one, whose ring of segments is
-# too short.
+# too short. `due`: whether a train of the flow that sends reaches a link now.
 TRAINS = record_dtype(
     {
         "per_rtt": float, "trains": int, "free": int, "unused": int, "n_free": int,
-        "margin": int, "lines": int, "acks": int, "pools": int, "open": int, "want": int,
+        "margin": int, "lines": int, "acks": int, "pools": int, "open": int, "want": int, "due": int,
     }
 )  # fmt: skip
 

@@ -128,6 +128,17 @@ def close_vacancy(w):
 
 
 @compiled
+def comes_next(w):
+    """Whether an event at this time that is added now would be the next one."""
+    if w.vacant == 0:
+        return w.heap_size == 0 or event_at(w.heap, 0).time > w.now
+    for i in range(1, min(w.heap_size, 3)):
+        if event_at(w.heap, i).time <= w.now:
+            return False
+    return True
+
+
+@compiled
 def advance_flight(w, lane, ident, kind):
     """The first packet of a lane has arrived; the next one takes its entry on the event list."""
     lane.flight_head += 1

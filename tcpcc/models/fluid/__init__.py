@@ -257,6 +257,7 @@ class TrainMemory:
         return (
             len(users) == 1
             and link not in many
+            and math.isfinite(spec.rate)
             and spec.loss == 0
             and spec.queue.discipline.on_arrival is None
         )

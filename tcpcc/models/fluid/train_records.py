@@ -85,7 +85,8 @@ LOG_SIZE = 256  # trains; more than are outstanding
 TRAINS = record_dtype(
     {
         "per_rtt": float, "trains": int, "free": int, "unused": int, "n_free": int,
-        "margin": int, "lines": int, "acks": int, "pools": int, "open": int, "want": int, "due": int,
+        "margin": int, "lines": int, "acks": int, "pools": int, "open": int, "want": int,
+        "due": int,
     }
 )  # fmt: skip
 

@@ -13,6 +13,8 @@ simulator. Ties are common if link rates are multiples of each other, and their 
 packets are dropped.
 """
 
+import math
+
 import numpy as np
 
 from tcpcc.engine.jit import compiled
@@ -132,10 +134,11 @@ def comes_next(w):
     """Whether an event at this time that is added now would be the next one."""
     if w.vacant == 0:
         return w.heap_size == 0 or event_at(w.heap, 0).time > w.now
-    for i in range(1, min(w.heap_size, 3)):
-        if event_at(w.heap, i).time <= w.now:
-            return False
-    return True
+    first = min(
+        event_at(w.heap, 1).time if w.heap_size > 1 else math.inf,
+        event_at(w.heap, 2).time if w.heap_size > 2 else math.inf,
+    )
+    return first > w.now
 
 
 @compiled

@@ -58,7 +58,11 @@ def test_a_lone_flow_with_a_small_window_is_that_of_packets(controller, recovery
 
 
 def test_the_queue_of_a_lone_flow_is_recorded_as_packets_record_it():
-    run = tc.Scenario(tc.dumbbell("10 Mb/s", "20 ms", 1000), [tc.Flow("reno", transport=tc.Transport(rwnd=60))], duration=20)
+    run = tc.Scenario(
+        tc.dumbbell("10 Mb/s", "20 ms", 1000),
+        [tc.Flow("reno", transport=tc.Transport(rwnd=60))],
+        duration=20,
+    )
     packets, trains = tc.simulate(run).data, tc.simulate(run, "fluid").data
     late = slice(10, None)
     for name in ("queue", "busy", "arrived", "sent_bits"):

@@ -14,6 +14,7 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, positive, whole
 from tcpcc.models.fluid import train_records as t
 from tcpcc.models.fluid.limits import warn_of_two_ways
+from tcpcc.models.fluid.link_kinds import first_queue, kinds_of_links, specs_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.packet.representatives import count_of, refuse_counts
@@ -103,7 +104,7 @@ class TrainMemory:
         x["per_rtt"] = per_rtt
         x["unused"] = 1
         x["lines"], x["pools"] = address(self.lines), address(self.pools)
-        kinds = self._kinds_of_links()
+        kinds = kinds_of_links(world)
         self._lay_out_lines(kinds)
         self._lay_out_rings()
         self.grow()
@@ -112,7 +113,8 @@ class TrainMemory:
             traced = bool(world.flows["traced"][i])
             self.open["single"][i] = is_cbr or i in single or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
-            self.open["meets"][i] = self._first_queue(kinds, world.paths._hops_of(flow.forward))
+            queue = first_queue(kinds, world.paths._hops_of(flow.forward))
+            self.open["meets"][i] = -1 if queue is None else queue[0]
             world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
             if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)
@@ -133,7 +135,7 @@ class TrainMemory:
             for k, link in enumerate(forward + reverse):
                 self.lines["kind"][paths.path_of[number] + k] = kinds[link]
                 pool = self.pools[link]
-                for spec in self._specs_of(number, flow):
+                for spec in specs_of(world, number, flow):
                     size = spec.packet_size if k < len(forward) else spec.ack_size
                     pool["mixed"] = pool["mixed"] or (pool["size"] > 1 and pool["size"] != size)
                     pool["size"] = max(pool["size"], size)
@@ -169,13 +171,6 @@ class TrainMemory:
                 dtypes = (queue.state.dtype, queue.params.dtype, queue.sample.dtype)
                 self.pools["rule"][i] = rule_address(discipline.on_fluid, *dtypes)
 
-    def _specs_of(self, number: int, flow: ResolvedFlow) -> list[Any]:
-        """The flow, or the kinds of conversation, on a path."""
-        resolved = self.world.resolved
-        if number < len(resolved.flows):
-            return [flow.spec]
-        return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
-
     def _end_by_event(self, hop: int, link: int) -> None:
         """Let the packets of the packet model leave its link by an event at this hop."""
         paths = self.world.paths
@@ -184,83 +179,6 @@ class TrainMemory:
             if ("flight", link) not in self.world.rings.arrays:
                 ring = blank(r.FIRST_RING, r.PACKET)
                 self.world.rings.place(paths.lanes, "flight", link, ring)
-
-    def _kinds_of_links(self) -> dict[int, int]:
-        """The kind of every row of the world's links on a path."""
-        world, links = self.world, self.world.resolved.links
-        feeders: dict[int, set[Any]] = {}
-        users: dict[int, list[int]] = {}  # numbers of the paths over a link
-        sizes: dict[int, set[int]] = {}  # of data packets on a link
-        slowest: dict[int, set[int]] = {}  # of the data links behind a link of ACKs
-        many: set[int] = set()  # links of packets that stand for several
-        ratio = math.inf
-        for number, flow in world.paths._paths():
-            for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
-                before: Any = (end, number)
-                for link in world.paths._hops_of(way):
-                    feeders.setdefault(link, set()).add(before)
-                    users.setdefault(link, []).append(number)
-                    before = link
-            if count_of(flow) > 1:
-                many.update(flow.forward + flow.reverse)
-            for link in flow.forward:
-                sizes.setdefault(link, set()).update(
-                    spec.packet_size for spec in self._specs_of(number, flow)
-                )
-            if flow.reverse:
-                ratio = min(ratio, flow.spec.packet_size / flow.spec.ack_size)  # type: ignore[union-attr]
-            least = min(flow.forward, key=lambda i: links[i].rate)
-            for link in flow.reverse:
-                slowest.setdefault(link, set()).add(least)
-        common = set(range(len(world.scenario.net.links)))
-        kinds = {
-            row: t.SINGLE if links[i].aggregation > 0 or links[i].reordering else t.STAGE
-            for i, row in world.paths.stages.items()
-        }
-        for i in feeders.keys() - kinds.keys():
-            spec, queue = links[i], links[i].queue.discipline
-            # fluid would mix a burst with what waits
-            mixed = len(sizes.get(i, ())) > 1 and i not in many
-            if spec.variable or queue.is_scheduled or spec.buffer_unit == "bytes" or mixed:
-                kinds[i] = t.SINGLE
-                continue
-            shared = bool(world.links["tracked"][i]) or len(feeders[i]) > 1 or i in common & many
-            kinds[i] = t.SHARED if shared else t.OWN
-            plain = queue.on_arrival is None and spec.loss == 0 and not world.resolved.changes
-            if shared and plain and i not in sizes:
-                needed = sum(links[k].rate for k in slowest[i]) / ratio
-                if spec.rate >= needed:
-                    kinds[i] = t.FREE
-        if not world.resolved.changes:
-            for flow in world.resolved.flows:
-                if isinstance(flow.spec, CBR) or flow.spec.transport.delayed_ack > 0:
-                    continue  # the timer of an ACK is an event at the receiver
-                hops = world.paths._hops_of(flow.forward)
-                i = next((i for i in hops if kinds[i] in (t.SHARED, t.SINGLE)), -1)
-                if i >= 0 and kinds[i] == t.SHARED and self._is_lone(i, users[i], many):
-                    kinds[i] = t.LONE
-        return kinds
-
-    @staticmethod
-    def _first_queue(kinds: dict[int, int], hops: list[int]) -> int:
-        """The first hop whose link is a fluid queue or its flow's alone, or -1."""
-        for k, link in enumerate(hops):
-            if kinds[link] in (t.SHARED, t.LONE):
-                return k
-            if kinds[link] == t.SINGLE:
-                break
-        return -1
-
-    def _is_lone(self, link: int, users: list[int], many: set[int]) -> bool:
-        """Whether a link with a queue is drop-tail, and one sender's alone."""
-        spec = self.world.resolved.links[link]
-        return (
-            len(users) == 1
-            and link not in many
-            and math.isfinite(spec.rate)
-            and spec.loss == 0
-            and spec.queue.discipline.on_arrival is None
-        )
 
     def in_flight(self) -> np.ndarray[Any, Any]:
         """Packets and ACKs on their way, by flow; the tests check that no packet is lost."""

@@ -218,3 +218,19 @@ def test_coasting_changes_no_bit(name):
     assert float(runs[0]["dropped"].sum()) > 20
     for of in ("cwnd", "sent", "delivered", "retransmitted", "timeouts", "queue"):
         np.testing.assert_array_equal(runs[0][of].values, runs[1][of].values)
+
+
+def test_flows_wait_for_each_other_at_a_slower_link_behind_a_shared_one():
+    """Its queue is not recorded, and all its packets come from one link."""
+    links = [
+        tc.Link("a", "b", rate="20 Mb/s", delay="20 ms", buffer=100),
+        tc.Link("b", "c", rate="5 Mb/s", delay="5 ms"),
+        tc.Link("c", "a", rate="20 Mb/s", delay="20 ms"),
+    ]
+    way = {"path": ("a", "b", "c"), "ack_path": ("c", "a")}
+    flows = [tc.Flow(controller, **way) for controller in ("vegas", "vegas", "newreno")]
+    run = tc.Scenario(tc.Network(links), flows, duration=20)
+    packets, trains = (
+        tc.simulate(run, m).data.delivered.sum("time").values for m in ("packet", "fluid")
+    )
+    np.testing.assert_allclose(trains, packets, rtol=0.01)

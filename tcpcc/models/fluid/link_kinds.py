@@ -1,0 +1,137 @@
+"""How the trains of the fluid model cross each link of a scenario."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.models.fluid.train_records import FREE, LONE, OWN, SHARED, SINGLE, STAGE
+from tcpcc.models.packet.representatives import count_of
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.scenario.network import Link
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+
+@dataclass
+class Use:
+    """What crosses a row of the world's links.
+
+    Attributes:
+        feeders: the links, or ends of paths, from which packets come.
+        paths: numbers of the paths.
+        sizes: of data packets.
+        slowest: of each path whose ACKs come here, the data link with the lowest rate.
+        many: whether a packet may stand for several.
+    """
+
+    feeders: set[Any] = field(default_factory=set)
+    paths: list[int] = field(default_factory=list)
+    sizes: set[int] = field(default_factory=set)
+    slowest: set[int] = field(default_factory=set)
+    many: bool = False
+
+
+def specs_of(world: PacketWorld, number: int, flow: ResolvedFlow) -> list[Any]:
+    """The flow, or the kinds of conversation, on a path."""
+    resolved = world.resolved
+    if number < len(resolved.flows):
+        return [flow.spec]
+    return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
+
+
+def uses_of_links(world: PacketWorld) -> dict[int, Use]:
+    """What crosses each row of the world's links, of those on a path."""
+    links = world.resolved.links
+    uses: dict[int, Use] = defaultdict(Use)
+    for number, flow in world.paths._paths():
+        for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
+            before: Any = (end, number)
+            for row in world.paths._hops_of(way):
+                uses[row].feeders.add(before)
+                uses[row].paths.append(number)
+                before = row
+        for link in flow.forward:
+            uses[link].sizes.update(spec.packet_size for spec in specs_of(world, number, flow))
+        least = min(flow.forward, key=lambda i: links[i].rate)
+        for link in flow.reverse:
+            uses[link].slowest.add(least)
+        if count_of(flow) > 1:
+            for link in flow.forward + flow.reverse:
+                uses[link].many = True
+    return uses
+
+
+def kinds_of_links(world: PacketWorld) -> dict[int, int]:
+    """The kind of every row of the world's links on a path; see `train_records`."""
+    links = world.resolved.links
+    uses = uses_of_links(world)
+    kinds = {
+        row: SINGLE if links[i].aggregation > 0 or links[i].reordering else STAGE
+        for i, row in world.paths.stages.items()
+    }
+    specs = [flow.spec for _, flow in world.paths._paths() if flow.reverse]
+    ratio = min((spec.packet_size / spec.ack_size for spec in specs), default=math.inf)  # type: ignore[union-attr]
+    for i in uses.keys() - kinds.keys():
+        kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
+    for flow in world.resolved.flows:
+        queue = first_queue(kinds, world.paths._hops_of(flow.forward))
+        if queue is not None and _is_lone(world, flow, links[queue[1]], uses[queue[1]]):
+            kinds[queue[1]] = LONE
+    return kinds
+
+
+def first_queue(kinds: dict[int, int], hops: list[int]) -> tuple[int, int] | None:
+    """The first hop, and its link, where trains meet a fluid queue; None: they meet none, or cross
+    a link of the packet model before."""
+    for hop, link in enumerate(hops):
+        if kinds[link] in (SHARED, LONE):
+            return hop, link
+        if kinds[link] == SINGLE:
+            break
+    return None
+
+
+def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float) -> int:
+    """Kind of link `i`; an ACK has 1/`ratio` of a packet's bytes, at most."""
+    # fluid would mix a burst with what waits
+    mixed = len(use.sizes) > 1 and not use.many
+    queue = link.queue.discipline
+    if link.variable or queue.is_scheduled or link.buffer_unit == "bytes" or mixed:
+        return SINGLE
+    own = i >= len(world.scenario.net.links)
+    if not world.links["tracked"][i] and (own or not use.many) and not _meet(world, link, use):
+        return OWN
+    plain = queue.on_arrival is None and link.loss == 0 and not world.resolved.changes
+    if plain and not use.sizes:
+        needed = sum(world.resolved.links[k].rate for k in use.slowest) / ratio
+        if link.rate >= needed:
+            return FREE
+    return SHARED
+
+
+def _meet(world: PacketWorld, link: Link, use: Use) -> bool:
+    """Whether packets of several flows can wait for each other: they come from several links, or
+    from one link that is faster."""
+    if len(use.feeders) > 1:
+        return True
+    (feeder,) = use.feeders
+    return len(use.paths) > 1 and bool(world.links["rate"][feeder] > link.rate)
+
+
+def _is_lone(world: PacketWorld, flow: ResolvedFlow, link: Link, use: Use) -> bool:
+    """Whether a link with a queue is drop-tail, and one sender's alone."""
+    if isinstance(flow.spec, CBR) or world.resolved.changes:
+        return False
+    return (
+        flow.spec.transport.delayed_ack == 0  # else the timer of an ACK is an event
+        and len(use.paths) == 1
+        and not use.many
+        and math.isfinite(link.rate)
+        and link.loss == 0
+        and link.queue.discipline.on_arrival is None
+    )

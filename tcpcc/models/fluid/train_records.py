@@ -98,6 +98,9 @@ logged_at = accessor(SENT)
 trains_at = accessor(TRAINS)
 
 
+GROWTH = -2  # trigger of packets that are sent because the window has grown; of other data: -1
+
+
 class Train(NamedTuple):
     """Packets of a flow: `count` of them, from `first` to `last` (s), equally spaced.
 

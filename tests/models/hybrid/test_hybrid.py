@@ -5,7 +5,7 @@ import pytest
 from drivers import both_drivers
 
 import tcpcc as tc
-from tcpcc.models.fluid.train_events import OTHERS
+from tcpcc.models.fluid.train_links import OTHERS
 
 RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 

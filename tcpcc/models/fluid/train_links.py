@@ -105,8 +105,9 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
         drops = min(int(pool.over + 1e-9), n)
         pool.over -= drops
     tx = size / speed
-    first = max(p.first + v0 / speed, line.busy)
-    last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
+    last = first = max(p.first + v0 / speed, line.busy)
+    if n > 1:
+        last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
     busy = line.busy
     line.busy = last + each * tx
     link.arrived += n * each

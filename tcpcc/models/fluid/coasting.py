@@ -59,9 +59,14 @@ def write_segments(tcp, o):
 
 @compiled
 def stop_coasting(tcp, o):
-    """From now on every segment has its record."""
+    """From now on every segment has its record; when those of the open train were sent, is written
+    as it is closed."""
     if tcp.coasting != 0:
         write_segments(tcp, o)
+        for seq in range(o.coast_from, tcp.next_seq):
+            segment = segment_at(tcp.segments, seq & tcp.segment_mask)
+            segment.transmits = 1
+            segment.flags = 0
         tcp.coasting = 0
 
 

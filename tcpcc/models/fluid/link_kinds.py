@@ -80,7 +80,7 @@ def kinds_of_links(world: PacketWorld) -> dict[int, int]:
         kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
     for flow in world.resolved.flows:
         queue = first_queue(kinds, world.paths._hops_of(flow.forward))
-        if queue is not None and _is_lone(world, flow, links[queue[1]], uses[queue[1]]):
+        if queue is not None and _is_lone(flow, links[queue[1]], uses[queue[1]]):
             kinds[queue[1]] = LONE
     return kinds
 
@@ -123,15 +123,12 @@ def _meet(world: PacketWorld, link: Link, use: Use) -> bool:
     return len(use.paths) > 1 and bool(world.links["rate"][feeder] > link.rate)
 
 
-def _is_lone(world: PacketWorld, flow: ResolvedFlow, link: Link, use: Use) -> bool:
+def _is_lone(flow: ResolvedFlow, link: Link, use: Use) -> bool:
     """Whether a link with a queue is drop-tail, and one sender's alone."""
-    if isinstance(flow.spec, CBR) or world.resolved.changes:
-        return False
     return (
-        flow.spec.transport.delayed_ack == 0  # else the timer of an ACK is an event
+        not isinstance(flow.spec, CBR)
         and len(use.paths) == 1
         and not use.many
         and math.isfinite(link.rate)
-        and link.loss == 0
         and link.queue.discipline.on_arrival is None
     )

@@ -217,7 +217,8 @@ def cross_alone(w, x, flow, hop, p):
     most = longest(x, tcp_at(w.tcp, flow.index))
     wait = max(link.busy_until - p.first, 0.0)
     rise = (n - 1) * (tx - gap)
-    if max(wait, wait + rise) <= room and max(p.last - p.first, (n - 1) * tx) <= most:
+    fits = max(wait, wait + rise) <= room and max(p.last - p.first, (n - 1) * tx) <= most
+    if fits and link.loss == 0:
         go_on_train(w, x, flow, hop + 1, wait_alone(w, link, p, size, tx))
         return
     a = 0
@@ -225,7 +226,7 @@ def cross_alone(w, x, flow, hop, p):
     busy = link.busy_until
     for k in range(n):
         t = p.first + k * gap
-        gone = busy - t > room
+        gone = (link.loss > 0 and uniform(link) < link.loss) or busy - t > room
         end = max(busy, t) + tx
         if k > a and (gone or end - begin > most):
             q = part(p, a, k - 1, p.first + a * gap, t - gap)

@@ -35,13 +35,15 @@ def receive_train(w, x, flow, p):
         count_delivered(w, flow, p.last, n - 1)
         return
     tcp = tcp_at(w.tcp, flow.index)
+    if tcp.held_until < p.first:
+        end_delay(w, x, flow, tcp)
     if (
         (n > 1 or open_at(x.open, flow.index).single == 0)
         and p.again == 0
         and p.seq == tcp.expected
         and tcp.highest <= p.seq
         and p.seq > 0
-        and (tcp.delayed_ack == 0 or is_plain(tcp))
+        and (tcp.delayed_ack == 0 or (is_plain(tcp) and is_dense(tcp, p)))
     ):
         tcp.arrived += n
         tcp.delivered += n
@@ -72,6 +74,15 @@ def is_plain(tcp):
 
 
 @compiled
+def is_dense(tcp, p):
+    """Whether no timer of a delayed ACK expires while a train arrives."""
+    gap = (p.last - p.first) / max(p.count - 1, 1)
+    if p.first + (tcp.ack_every - tcp.held - 1) * gap > tcp.held_until:
+        return False
+    return (tcp.ack_every - 1) * gap <= tcp.delayed_ack
+
+
+@compiled
 def delay_acks(w, x, flow, tcp, p):
     """ACKs of a train in order: of every `ack_every`-th packet. See `receive_data`."""
     gap = (p.last - p.first) / max(p.count - 1, 1)
@@ -97,10 +108,15 @@ def delay_acks(w, x, flow, tcp, p):
 def receive_each(w, x, flow, tcp, p):
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
-    a = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
+    a = none = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
     for j in range(n):
         seq = p.seq + j
         t = p.first + j * gap
+        if tcp.held_until < t:
+            if a.count > 0:
+                go_back(w, x, flow, flow.n_forward, a)
+            a = none
+            end_delay(w, x, flow, tcp)
         before = tcp.delivered
         held = tcp.held_until
         due = receiver.receive_data(tcp, t, seq, p.again)
@@ -134,17 +150,32 @@ def receive_each(w, x, flow, tcp, p):
         go_back(w, x, flow, flow.n_forward, a)
 
 
+@compiled
+def send_late_ack(w, x, flow, tcp, at, header):
+    """Send the ACK that has waited for its timer, which expires at a time."""
+    flow.acks_sent += 1
+    ack = tcp.expected - 1
+    again = 1 if tcp.echo != 0 else 0
+    a = Train(at, at, ack, 1, 1, again, ack, tcp.sack_low, tcp.sack_high, header)
+    go_back(w, x, flow, flow.n_forward, a)
+
+
+@not_inlined
+def end_delay(w, x, flow, tcp):
+    """The timer of a delayed ACK is due before a packet that arrives later than now."""
+    at = tcp.held_until
+    if receiver.send_held_ack(tcp):
+        header = flow.held_header
+        flow.held_header = 0
+        send_late_ack(w, x, flow, tcp, at, header)
+
+
 @not_inlined
 def end_ack_delay(w, x, ident, now, order):
     """The timer of a delayed ACK is due."""
     flow = flow_at(w.flows, ident)
     due, header = take_held_ack(w, flow, order)
     if due:
-        flow.acks_sent += 1
-        tcp = tcp_at(w.tcp, ident)
-        ack = tcp.expected - 1
-        again = 1 if tcp.echo != 0 else 0
-        a = Train(now, now, ack, 1, 1, again, ack, tcp.sack_low, tcp.sack_high, header)
-        go_back(w, x, flow, flow.n_forward, a)
+        send_late_ack(w, x, flow, tcp_at(w.tcp, ident), now, header)
     if flow.conversation != 0:
         leave_place(w, flow)

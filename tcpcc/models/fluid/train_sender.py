@@ -85,6 +85,10 @@ def close_train(w, x, flow, tcp, o):
         gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
         for k in range(n):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
+    if tcp.coasting != 0:
+        log_train(tcp, o, o.seq, n, o.first, o.last)
+        if extra > 0:
+            log_train(tcp, o, o.seq + n, extra, o.last, o.last)
     a = 0
     pieces = 1
     if o.last > o.first:
@@ -93,8 +97,6 @@ def close_train(w, x, flow, tcp, o):
     for i in range(pieces):
         b = n * (i + 1) // pieces
         if b > a:
-            if tcp.coasting != 0:
-                log_train(tcp, o, o.seq + a, b - a, o.first + a * gap, o.first + (b - 1) * gap)
             p = Train(
                 o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, trigger,
                 0, 0, o.header,
@@ -102,8 +104,6 @@ def close_train(w, x, flow, tcp, o):
             send_train(w, x, flow, o, p)
         a = b
     if extra > 0:
-        if tcp.coasting != 0:
-            log_train(tcp, o, o.seq + n, extra, o.last, o.last)
         send_train(w, x, flow, o, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
 
 

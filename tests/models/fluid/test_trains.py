@@ -43,18 +43,38 @@ def test_lone_vegas_measures_the_queue_that_packets_measure(per_rtt):
     assert 0.95 <= trains["queue"] <= 3.0
 
 
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+@pytest.mark.parametrize("delayed_ack", ["0 ms", "40 ms"])
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
 @pytest.mark.parametrize("controller", ["newreno", "cubic", "vegas"])
-def test_a_lone_flow_with_a_small_window_is_that_of_packets(controller, recovery):
+def test_a_lone_flow_with_a_small_window_is_that_of_packets(
+    controller, recovery, delayed_ack, loss
+):
     """Its trains are single packets, and its queue is known when a packet is sent."""
-    flow = tc.Flow(controller, recovery=recovery, size=400)
-    run = tc.Scenario(tc.dumbbell("0.1 Mb/s", "20 ms", 5.5), [flow], duration=60)
+    transport = tc.Transport(delayed_ack=delayed_ack)
+    flow = tc.Flow(controller, recovery=recovery, size=400, transport=transport)
+    net = tc.dumbbell("0.1 Mb/s", "20 ms", 5.5, loss=loss)
+    run = tc.Scenario(net, [flow], duration=60)
     packets, trains = tc.simulate(run).data, tc.simulate(run, "fluid").data
     assert packets.drops.sum() > 0
     for name in ("delivered", "retransmitted", "dropped", "drops", "arrived", "queue_max"):
         assert np.array_equal(packets[name], trains[name]), name
     for name in ("queue", "busy", "cwnd", "rtt"):
         np.testing.assert_allclose(trains[name], packets[name], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("controller", ["newreno", "cubic", "illinois"])
+def test_a_lone_flow_loses_the_packets_that_packets_lose(controller):
+    """With short trains the results are the same; with those of the default about the same."""
+    net = tc.dumbbell("100 Mb/s", "20 ms", 333, loss=0.01)
+    sent = {"packet": 0.0, "short": 0.0, "fluid": 0.0}
+    for seed in (1, 2, 3):
+        run = tc.Scenario(net, [tc.Flow(controller)], duration=60, seed=seed)
+        sent["packet"] += float(tc.simulate(run).data.sent.sum())
+        sent["short"] += float(tc.simulate(run, "fluid", per_rtt=5000).data.sent.sum())
+        sent["fluid"] += float(tc.simulate(run, "fluid").data.sent.sum())
+    assert sent["short"] == sent["packet"]
+    assert sent["fluid"] == pytest.approx(sent["packet"], rel=0.1)
 
 
 def test_the_queue_of_a_lone_flow_is_recorded_as_packets_record_it():
@@ -234,3 +254,14 @@ def test_flows_wait_for_each_other_at_a_slower_link_behind_a_shared_one():
         tc.simulate(run, m).data.delivered.sum("time").values for m in ("packet", "fluid")
     )
     np.testing.assert_allclose(trains, packets, rtol=0.01)
+
+
+def test_of_packets_that_arrive_together_the_one_that_began_earlier_is_first():
+    """The late one is sent at the moment at which both arrive; the buffer has room for one."""
+    early = tc.Flow("newreno", size=1, start=0.5, access_delay=0.25, name="early")
+    late = tc.Flow("newreno", size=1, start=0.75, access_delay=0.0, name="late")
+    net = tc.dumbbell("1 Mb/s", "10 ms", 1, access_delay=0.25)
+    for model in ("packet", "fluid"):
+        run = tc.simulate(tc.Scenario(net, [early, late], duration=10), model)
+        dropped = run.data.dropped.sum("time").values
+        assert dropped[0] == 0 < dropped[1], model

@@ -68,8 +68,8 @@ class Trial:
     case: Case
     numbers: Mapping[str, tuple[Number, float | None]]
 
-    def scenario(self, shift: float = 0.0, processing: float = PROCESSING) -> tc.Scenario:
-        """The scenario, with the second flow `shift` s later; `processing` as in `tc.Flow`."""
+    def scenario(self, shift: float = 0.0) -> tc.Scenario:
+        """The scenario, with the second flow `shift` s later."""
         case = self.case
         net = tc.dumbbell(case.rate, case.delay, case.buffer, access_delay=0.0)
         transport = {"quick_acks": QUICK_ACKS, "gso_segments": case.segments}
@@ -80,7 +80,7 @@ class Trial:
                 params=dict(params),
                 start=case.starts[k] + (shift if k else 0.0),
                 transport=transport,
-                processing=processing,
+                processing=PROCESSING,
             )
             for k, (kind, params) in enumerate(self.kinds)
         ]
@@ -90,12 +90,10 @@ class Trial:
         return tc.Scenario(net, flows, duration=case.duration, interval=STEP)
 
     def ours(self, model: str) -> list[list[Sender]]:
-        """Our senders: one run, or in packets one for each start time in `SHIFTS`."""
-        packets = model == "packet"
-        shifts = SHIFTS if packets and len(self.kinds) > 1 else SHIFTS[:1]
-        noise = PROCESSING if packets else 0.0
+        """Our senders: one run, or with two flows one for each start time in `SHIFTS`."""
+        shifts = SHIFTS if len(self.kinds) > 1 else SHIFTS[:1]
         options = OPTIONS[model]
-        runs = [tc.simulate(self.scenario(float(t), noise), model=model, **options) for t in shifts]
+        runs = [tc.simulate(self.scenario(float(t)), model=model, **options) for t in shifts]
         return [[sender_of(run, k) for k in range(len(self.kinds))] for run in runs]
 
 

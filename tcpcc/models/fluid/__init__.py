@@ -14,7 +14,7 @@ from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, positive, whole
 from tcpcc.models.fluid import train_records as t
 from tcpcc.models.fluid.limits import warn_of_two_ways
-from tcpcc.models.fluid.link_kinds import first_queue, kinds_of_links, specs_of
+from tcpcc.models.fluid.link_kinds import first_queue, kinds_of_links, lag_at, specs_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.header_memory import uses_headers
 from tcpcc.models.packet.representatives import count_of, refuse_counts
@@ -115,6 +115,7 @@ class TrainMemory:
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
             queue = first_queue(kinds, world.paths._hops_of(flow.forward))
             self.open["meets"][i] = -1 if queue is None else queue[0]
+            self.open["lag"][i] = math.inf if queue is None else lag_at(world, flow, queue[0])
             world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
             if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)

@@ -67,11 +67,11 @@ def advance_line(w, link, pool, t):
     if end < 0:
         t0 = q / -slope
         record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
-        share = 1.0
+        busy = 0.0
         if pool.inflow > 0:
-            record_queue(w, link, size, a + t0, t, 0.0, 0.0, pool.inflow * (dt - t0))
-            share -= pool.inflow / speed
-        pool.idle += share * (dt - t0)
+            busy = pool.inflow / speed * (dt - t0)
+            record_queue(w, link, size, a + t0, a + t0 + busy, 0.0, 0.0, speed * busy)
+        pool.idle += dt - t0 - busy
         end = 0.0
     elif end > top:
         t0 = (top - q) / slope

@@ -96,6 +96,18 @@ def first_queue(kinds: dict[int, int], hops: list[int]) -> tuple[int, int] | Non
     return None
 
 
+def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
+    """How long before a packet reaches a hop its last transmission began, s: that of the link
+    before, or of the ACK that releases it, unless these have waited."""
+    links = world.resolved.links
+    before = [row for row in world.paths._hops_of(flow.forward)[:hop] if row < len(links)]
+    if not before and not flow.reverse:
+        return math.inf
+    link = links[before[-1] if before else flow.reverse[-1]]
+    size = flow.spec.packet_size if before or isinstance(flow.spec, CBR) else flow.spec.ack_size
+    return 8 * size / link.rate + link.delay if link.rate > 0 else math.inf
+
+
 def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float) -> int:
     """Kind of link `i`; an ACK has 1/`ratio` of a packet's bytes, at most."""
     # fluid would mix a burst with what waits
@@ -106,8 +118,10 @@ def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float
     own = i >= len(world.scenario.net.links)
     if not world.links["tracked"][i] and (own or not use.many) and not _meet(world, link, use):
         return OWN
-    plain = queue.on_arrival is None and link.loss == 0 and not world.resolved.changes
-    if plain and not use.sizes:
+    plain = queue.on_arrival is None and link.loss == 0
+    if math.isinf(link.rate):  # nothing ever waits
+        return FREE if plain else SINGLE
+    if plain and not world.resolved.changes and not use.sizes:
         needed = sum(world.resolved.links[k].rate for k in use.slowest) / ratio
         if link.rate >= needed:
             return FREE
@@ -116,11 +130,14 @@ def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float
 
 def _meet(world: PacketWorld, link: Link, use: Use) -> bool:
     """Whether packets of several flows can wait for each other: they come from several links, or
-    from one link that is faster."""
+    from one link that is faster, or changes."""
     if len(use.feeders) > 1:
         return True
+    if len(use.paths) == 1:
+        return False
     (feeder,) = use.feeders
-    return len(use.paths) > 1 and bool(world.links["rate"][feeder] > link.rate)
+    changes = feeder < len(world.resolved.links) and world.resolved.links[feeder].variable
+    return changes or bool(world.links["rate"][feeder] > link.rate)
 
 
 def _is_lone(flow: ResolvedFlow, link: Link, use: Use) -> bool:

@@ -205,7 +205,7 @@ def reach_link(w, x, flow, hop, line, now):
 
 
 @compiled
-def cross_alone(w, x, flow, hop, p):
+def cross_alone(w, x, flow, o, hop, p):
     """A train crosses a drop-tail link that is its flow's alone: what is not dropped goes on."""
     link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
     syn = p.seq == 0 and flow.handshake != 0
@@ -213,7 +213,8 @@ def cross_alone(w, x, flow, hop, p):
     tx = 8 * size / link.rate
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
-    room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
+    tie = 1e-9 if o.lag < tx else -1e-9  # see `comes_first`
+    room = (np.ceil(link.capacity) - 1 + tie) * tx  # the longest wait of a packet that finds room
     most = longest(x, tcp_at(w.tcp, flow.index))
     wait = max(link.busy_until - p.first, 0.0)
     rise = (n - 1) * (tx - gap)

@@ -66,11 +66,12 @@ POOL = record_dtype(
 # Of a flow: the data train that it is sending. `single`: its packets are trains of their own. Of a
 # CBR source `extra` is the number of packets in a train, `last` the end of its time on. `log`: the
 # trains sent while coasting, a ring of SENT from place `log_first` to `log_end`; `coast_from`: the
-# first segment in it. `meets`: the first hop whose link is SHARED or LONE, or -1.
+# first segment in it. `meets`: the first hop whose link is SHARED or LONE, or -1;
+# `lag`: how long before a packet gets there its last transmission began, s.
 OPEN_TRAIN = record_dtype(
     {
         "count": int, "first": float, "last": float, "seq": int, "again": int, "extra": int,
-        "single": int, "meets": int,
+        "single": int, "meets": int, "lag": float,
         "header": int, "log": int, "log_first": int, "log_end": int, "coast_from": int,
     },
     whole_lines=True,

@@ -44,7 +44,7 @@ def send_train(w, x, flow, o, p):
     ident = flow.path + hop
     line = line_at(x.lines, ident)
     if line.kind == LONE:
-        cross_alone(w, x, flow, hop, p)
+        cross_alone(w, x, flow, o, hop, p)
     elif append_train(w, x, flow, line, p):
         if p.first <= w.now and flow.conversation == 0:
             x.due = 1
@@ -153,7 +153,8 @@ def gather(w, x, flow, tcp, o, now, first):
             tcp.run = 0
         if tcp.more == 0:
             return
-        if tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
+        full = w.need != 0 and flow.traced != 0  # the trace, perhaps
+        if full or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
             w.need = 1  # the driver makes room, then sending goes on
             w.pending = flow.index
             return

@@ -213,20 +213,25 @@ def cross_alone(w, x, flow, o, hop, p):
     tx = 8 * size / link.rate
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
-    tie = 1e-9 if o.lag < tx else -1e-9  # see `comes_first`
-    room = (np.ceil(link.capacity) - 1 + tie) * tx  # the longest wait of a packet that finds room
+    # At a departure's time its packet is still there for one that began earlier (`comes_first`).
+    early = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
+    late = early - 2e-9 * tx if o.lag >= tx else early
     most = longest(x, tcp_at(w.tcp, flow.index))
     wait = max(link.busy_until - p.first, 0.0)
     rise = (n - 1) * (tx - gap)
-    fits = max(wait, wait + rise) <= room and max(p.last - p.first, (n - 1) * tx) <= most
+    fits = max(wait, wait + rise) <= late and max(p.last - p.first, (n - 1) * tx) <= most
     if fits and link.loss == 0:
         go_on_train(w, x, flow, hop + 1, wait_alone(w, link, p, size, tx))
         return
     a = 0
     begin = math.inf  # when the first packet of a part has left
     busy = link.busy_until
+    since = link.begin
     for k in range(n):
         t = p.first + k * gap
+        if busy < t:
+            since = t
+        room = late if since < t else early
         gone = (link.loss > 0 and uniform(link) < link.loss) or busy - t > room
         end = max(busy, t) + tx
         if k > a and (gone or end - begin > most):
@@ -249,11 +254,16 @@ def cross_alone(w, x, flow, o, hop, p):
 
 @compiled
 def wait_alone(w, link, p, size, tx):
-    """A train waits for its turn and is sent; returns it at the link's end."""
+    """A train waits for its turn and is sent; returns it at the link's end. `link.begin` is when
+    the link was idle last."""
     n = p.count
+    if link.busy_until < p.first:
+        link.begin = p.first
     begin = max(p.first, link.busy_until)
     first = begin + tx
     last = max(p.last + tx, first + (n - 1) * tx)
+    if last == p.last + tx and n > 1:
+        link.begin = p.last
     link.busy_until = last
     link.arrived += n
     if link.recorded != 0 and p.first <= w.duration:

@@ -265,3 +265,53 @@ def test_of_packets_that_arrive_together_the_one_that_began_earlier_is_first():
         run = tc.simulate(tc.Scenario(net, [early, late], duration=10), model)
         dropped = run.data.dropped.sum("time").values
         assert dropped[0] == 0 < dropped[1], model
+
+
+def test_flows_wait_for_each_other_behind_a_link_that_gets_faster():
+    links = [
+        tc.Link("a", "b", rate="5 Mb/s", delay="5 ms", buffer=100, name="first"),
+        tc.Link("b", "c", rate="10 Mb/s", delay="5 ms"),
+        tc.Link("c", "a", rate="100 Mb/s", delay="20 ms"),
+    ]
+    way = {"path": ("a", "b", "c"), "ack_path": ("c", "a"), "transport": tc.Transport(rwnd=100)}
+    faster = tc.Change(2, "first", rate="50 Mb/s")
+    flows = [tc.Flow("newreno", **way) for _ in range(3)]
+    run = tc.Scenario(tc.Network(links), flows, duration=20, changes=[faster])
+    packets, trains = (float(tc.simulate(run, m).data.sent.sum()) for m in ("packet", "fluid"))
+    assert trains == pytest.approx(packets, rel=0.01)
+
+
+def test_flows_cross_a_link_without_a_rate_limit():
+    links = [
+        tc.Link("a", "b", rate=np.inf, delay="2 ms", buffer=10, record=True),
+        tc.Link("b", "c", rate="10 Mb/s", delay="20 ms", buffer=50),
+        tc.Link("c", "a", rate="100 Mb/s", delay="20 ms"),
+    ]
+    flows = [tc.Flow("newreno", path=("a", "b", "c"), ack_path=("c", "a")) for _ in range(3)]
+    run = tc.Scenario(tc.Network(links), flows, duration=20)
+    packets, trains = (tc.simulate(run, m).data for m in ("packet", "fluid"))
+    for name in ("sent", "arrived", "sent_bits"):
+        assert float(trains[name].sum()) == pytest.approx(float(packets[name].sum()), rel=0.02)
+
+
+def test_a_link_that_is_not_full_is_recorded_as_busy_while_it_sends():
+    links = [
+        tc.Link("a", "b", rate="10 Mb/s", delay="10 ms", buffer=50),
+        tc.Link("b", "c", rate="20 Mb/s", delay="10 ms", buffer=50),
+        tc.Link("c", "a", rate="0.2 Mb/s", delay="10 ms"),
+    ]
+    flow = tc.Flow("newreno", path=("a", "b", "c"), ack_path=("c", "a"))
+    run = tc.Scenario(tc.Network(links), [flow], duration=20)
+    packets, trains = (tc.simulate(run, m).data.busy.mean("time") for m in ("packet", "fluid"))
+    np.testing.assert_allclose(trains, packets, rtol=0.01)
+
+
+def test_a_packet_that_arrives_as_another_departs_finds_it_still_there():
+    """If its own last transmission began earlier (`comes_first`). All times are exact."""
+    for delay, access in ((0.25, None), (0.125, 2**-10)):
+        net = tc.dumbbell(512e3, delay, 8, access_delay=access)
+        run = tc.Scenario(net, [tc.Flow("newreno", ack_size=125, access_delay=access)], duration=60)
+        packets, trains = tc.simulate(run).data, tc.simulate(run, "fluid", per_rtt=1e4).data
+        assert packets.drops.sum() > 0
+        for name in ("sent", "delivered", "drops"):
+            assert np.array_equal(packets[name], trains[name]), (name, access)

@@ -407,3 +407,20 @@ def test_a_hundred_thousand_background_flows():
     assert expected.memory < 2**30
     late = run.data.sel(time=slice(5, None))
     assert float(late.sent_bits[:, 0].sum()) / 5 == pytest.approx(1e11, rel=0.01)
+
+
+def test_a_burst_of_a_traced_flow_waits_for_room_in_the_trace():
+    """A burst writes two entries for each packet; the trace of the other flow has filled it."""
+    links = [
+        tc.Link(a, b, rate="100 Mb/s", delay="20 ms", buffer=1e5)
+        for a, b in (("a", "b"), ("b", "a"), ("c", "d"), ("d", "c"))
+    ]
+    burst = tc.Transport(initial_window=1000, handshake=False)
+    flows = [
+        tc.Flow("newreno", size=1300, background=True, path=("a", "b"), name="A"),
+        tc.Flow("newreno", start=5, background=True, path=("c", "d"), name="B", transport=burst),
+    ]
+    run = tc.Scenario(tc.Network(links), flows, duration=6)
+    packets = tc.simulate(run, trace=["A", "B"]).events
+    hybrid = tc.simulate(run, "hybrid", trace=["A", "B"]).events
+    np.testing.assert_array_equal(np.sort(hybrid["seq"]), np.sort(packets["seq"]))

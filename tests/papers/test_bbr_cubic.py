@@ -94,7 +94,7 @@ def test_the_median_distance_of_five_seeds_in_the_smallest_network():
 
 
 ALONG_THE_LINE = {Network(100, 20): {5.0}}
-"""Buffers whose equilibrium is further away; the test after the next has the cause."""
+"""Buffers whose equilibrium in packets is further away; the test after the next has the cause."""
 
 
 @pytest.mark.parametrize("model", tables.STORED)
@@ -102,7 +102,7 @@ ALONG_THE_LINE = {Network(100, 20): {5.0}}
 def test_equilibria_are_within_6_flows_of_the_test_beds(network, model):
     pairs = tables.equilibria(bbr_cubic.stored(model), network)
     apart = {b for b, (ours, other) in pairs.items() if abs(ours - other) > tables.EQUILIBRIUM}
-    assert apart == ALONG_THE_LINE.get(network, set())
+    assert apart == (ALONG_THE_LINE.get(network, set()) if model == "packet" else set())
 
 
 @pytest.mark.parametrize(

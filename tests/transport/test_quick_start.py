@@ -429,7 +429,7 @@ def test_a_quick_start_queue_is_drop_tail_in_fluid():
     net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.QuickStartRouter())
     plain = tc.dumbbell("10 Mbps", "20 ms", 40)
     a, b = (
-        tc.simulate(tc.Scenario(x, [tc.Flow("reno")], duration=5), "fluid").data
+        tc.simulate(tc.Scenario(x, [tc.Flow("reno"), tc.Flow("reno")], duration=5), "fluid").data
         for x in (net, plain)
     )
     np.testing.assert_array_equal(a["cwnd"], b["cwnd"])

@@ -72,14 +72,14 @@ class _Above(io.TextIOBase):
 def main(steps: Sequence[Step] = STEPS) -> int:
     """Run the steps in turn; returns the exit code of the first that fails, else 0."""
     os.chdir(HERE)
-    warnings.simplefilter("ignore")
     whole = sum(sum(step.minutes) for step in steps)
     print(
         f"{len(steps)} steps, about {whole:.0f} minutes on two cores; what an interrupted run has"
     )
     print("finished is kept in .cache/", flush=True)
     shown = ""
-    with bars.overall(whole) as bar, redirect_stderr(_Above()):
+    quiet = warnings.catch_warnings(action="ignore")
+    with quiet, bars.overall(whole) as bar, redirect_stderr(_Above()):
         for number, step in enumerate(steps, 1):
             title = f"{number} of {len(steps)}: {step.title}"
             bar.begin(title, step.minutes)

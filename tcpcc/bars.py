@@ -30,10 +30,17 @@ def bar(
 def _tqdm(total: float, progress: bool | None, **settings: Any) -> Any:
     from tqdm import tqdm
 
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    watched = terminal or "ipykernel" in sys.modules
-    shown = watched if progress is None else progress
+    shown = is_watched() if progress is None else progress
     return tqdm(total=total, disable=not shown, dynamic_ncols=True, **settings)
+
+
+def is_watched() -> bool:
+    """Whether a person watches this process, on a terminal or in a notebook."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return True
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
 
 
 @contextmanager

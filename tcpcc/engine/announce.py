@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import sys
 
+from tcpcc.bars import is_watched
 from tcpcc.engine.jit import INTERPRETED
 
 _said: set[str] = set()
@@ -33,9 +34,9 @@ def _say(text: str) -> None:
 
 
 def _is_wanted() -> bool:
-    """Whether a person watches this process, which is not one of several workers."""
+    """Whether a person watches this process, and it is not one of several workers."""
     if INTERPRETED or os.environ.get("TCPCC_QUIET", "0") != "0":
         return False
     if multiprocessing.current_process().name != "MainProcess" or sys.stderr is None:
         return False
-    return "ipykernel" in sys.modules or sys.stderr.isatty()
+    return is_watched()

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tcpcc import bars
 from tcpcc.engine import announce, jit
 
 
@@ -17,7 +18,8 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     screen = Terminal()
-    monkeypatch.setattr(announce, "sys", SimpleNamespace(stderr=screen, modules={}))
+    for module in (announce, bars):
+        monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
     monkeypatch.setattr(announce, "_said", set())
     monkeypatch.setattr(announce, "INTERPRETED", False)
     monkeypatch.delenv("TCPCC_QUIET", raising=False)
@@ -25,7 +27,16 @@ def terminal(monkeypatch):
     return screen
 
 
+def pipe(monkeypatch, modules):
+    """Let stderr be no terminal, and these modules be imported."""
+    screen = io.StringIO()
+    for module in (announce, bars):
+        monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules=modules))
+
+
 MAIN = SimpleNamespace(name="MainProcess")
+KERNEL = SimpleNamespace(kernel=SimpleNamespace())
+NO_SHELL = SimpleNamespace(get_ipython=lambda: None)
 LINE = "tcpcc: compiling the packet model, once: about 20 s\n"
 
 
@@ -56,11 +67,12 @@ def test_silent_in_a_pipe_a_worker_interpreted_and_when_switched_off(terminal, m
     worker = SimpleNamespace(name="LokyProcess-1")
     silent(lambda here: here.setattr(multiprocessing, "current_process", lambda: worker))
 
-    silent(lambda here: here.setattr(announce.sys, "stderr", io.StringIO()))
+    silent(lambda here: pipe(here, modules={}))
+    silent(lambda here: pipe(here, modules={"ipykernel": None, "IPython": NO_SHELL}))
 
 
-def test_a_notebook_shows_the_announcement_though_its_stderr_is_no_terminal(terminal):
-    announce.sys.stderr, announce.sys.modules = io.StringIO(), {"ipykernel": None}
+def test_a_notebook_shows_the_announcement_though_its_stderr_is_no_terminal(terminal, monkeypatch):
+    pipe(monkeypatch, modules={"IPython": SimpleNamespace(get_ipython=lambda: KERNEL)})
     announce.compiling("the packet model", 20)
     assert announce.sys.stderr.getvalue() == LINE
 

@@ -391,7 +391,6 @@ def test_simulations_end_with_the_block_that_they_are_of(engine):
 
 
 def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     simulate_many(cases(1, 2))
     assert capfd.readouterr().err == ""
     simulate_many(cases(1, 2), progress=True, title="two papers")

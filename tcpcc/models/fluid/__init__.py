@@ -113,9 +113,10 @@ class TrainMemory:
             traced = bool(world.flows["traced"][i])
             self.open["single"][i] = is_cbr or i in single or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
-            queue = first_queue(kinds, world.paths._hops_of(flow.forward))
-            self.open["meets"][i] = -1 if queue is None else queue[0]
-            self.open["lag"][i] = math.inf if queue is None else lag_at(world, flow, queue[0])
+            hop, row = first_queue(kinds, world.paths._hops_of(flow.forward))
+            self.open["meets"][i] = hop
+            if hop >= 0 and kinds[row] == t.LONE:
+                self.open["lag"][i] = lag_at(world, flow, hop)
             world.tcp["coasts"][i] = can_coast(world.tcp[i], flow)
             if is_cbr:
                 rtt = 2 * sum(world.resolved.links[link].delay for link in flow.forward)

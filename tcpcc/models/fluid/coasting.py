@@ -59,8 +59,10 @@ def write_segments(tcp, o):
 
 @compiled
 def stop_coasting(tcp, o):
-    """From now on every segment has its record; when those of the open train were sent, is written
-    as it is closed."""
+    """From now on every segment has its record.
+
+    The times of the train that is still open are written when it is closed.
+    """
     if tcp.coasting != 0:
         write_segments(tcp, o)
         for seq in range(o.coast_from, tcp.next_seq):

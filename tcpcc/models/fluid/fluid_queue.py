@@ -15,15 +15,12 @@ from tcpcc.models.queue_memory import apply_discipline, note_state
 #: Squared coefficient of variation of the distances between the packets of a train.
 UNEQUAL = 0.1
 
-
 #: Standard deviations from the mean to the peak of a queue's noise within a train.
 PEAK = 2.0
-
 
 #: Time in which a packet that stands for many arrives at a discipline that decides, as a multiple
 #: of the time that the link needs for it: the discipline would take its packets for a burst.
 SPREAD = 10.0
-
 
 #: Mean distances of a discipline's drops after which the next drop does not depend on the last.
 FORGOTTEN = 4

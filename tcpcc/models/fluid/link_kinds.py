@@ -79,32 +79,32 @@ def kinds_of_links(world: PacketWorld) -> dict[int, int]:
     for i in uses.keys() - kinds.keys():
         kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
     for flow in world.resolved.flows:
-        queue = first_queue(kinds, world.paths._hops_of(flow.forward))
-        if queue is not None and _is_lone(flow, links[queue[1]], uses[queue[1]]):
-            kinds[queue[1]] = LONE
+        hop, i = first_queue(kinds, world.paths._hops_of(flow.forward))
+        if hop >= 0 and _is_lone(flow, links[i], uses[i]):
+            kinds[i] = LONE
     return kinds
 
 
-def first_queue(kinds: dict[int, int], hops: list[int]) -> tuple[int, int] | None:
-    """The first hop, and its link, where trains meet a fluid queue; None: they meet none, or cross
-    a link of the packet model before."""
+def first_queue(kinds: dict[int, int], hops: list[int]) -> tuple[int, int]:
+    """The first hop, and its link, with a fluid queue or one of the flow alone; -1, -1: there is
+    none, or a link of the packet model comes before."""
     for hop, link in enumerate(hops):
         if kinds[link] in (SHARED, LONE):
             return hop, link
         if kinds[link] == SINGLE:
             break
-    return None
+    return -1, -1
 
 
 def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
-    """How long before a packet reaches a hop its last transmission began, s: that of the link
-    before, or of the ACK that releases it, unless these have waited."""
+    """How long before a packet of a sender reaches a hop its last transmission began, s: that of
+    the link before, or of the ACK that releases it, unless these have waited."""
     links = world.resolved.links
     before = [row for row in world.paths._hops_of(flow.forward)[:hop] if row < len(links)]
     if not before and not flow.reverse:
         return math.inf
     link = links[before[-1] if before else flow.reverse[-1]]
-    size = flow.spec.packet_size if before or isinstance(flow.spec, CBR) else flow.spec.ack_size
+    size = flow.spec.packet_size if before else flow.spec.ack_size  # type: ignore[union-attr]
     return 8 * size / link.rate + link.delay if link.rate > 0 else math.inf
 
 
@@ -115,8 +115,8 @@ def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float
     queue = link.queue.discipline
     if link.variable or queue.is_scheduled or link.buffer_unit == "bytes" or mixed:
         return SINGLE
-    own = i >= len(world.scenario.net.links)
-    if not world.links["tracked"][i] and (own or not use.many) and not _meet(world, link, use):
+    access = i >= len(world.scenario.net.links)  # of one flow
+    if not world.links["tracked"][i] and (access or not use.many) and not _meet(world, link, use):
         return OWN
     plain = queue.on_arrival is None and link.loss == 0
     if math.isinf(link.rate):  # nothing ever waits
@@ -146,6 +146,5 @@ def _is_lone(flow: ResolvedFlow, link: Link, use: Use) -> bool:
         not isinstance(flow.spec, CBR)
         and len(use.paths) == 1
         and not use.many
-        and math.isfinite(link.rate)
         and link.queue.discipline.on_arrival is None
     )

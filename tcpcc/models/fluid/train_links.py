@@ -18,7 +18,7 @@ from tcpcc.models.fluid.fluid_queue import (
     variance_of,
 )
 from tcpcc.models.fluid.train_lines import longest, remove_head
-from tcpcc.models.fluid.train_paths import go_back, travel
+from tcpcc.models.fluid.train_paths import go_back, size_at, travel
 from tcpcc.models.fluid.train_receiver import receive_train
 from tcpcc.models.fluid.train_records import (
     AT_LINK,
@@ -46,7 +46,6 @@ from tcpcc.transport.flow_record import tcp_at
 
 #: A train of at most this many packets crosses a shared link packet by packet.
 SHORT = 4
-
 
 #: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
 OTHERS = 0.2
@@ -180,8 +179,7 @@ def reach_link(w, x, flow, hop, line, now):
     link = link_at(hop_at(w.hops, ident).link, 0)
     pool = pool_at(x.pools, link.ident)
     p = read_train(train_at(x.trains, line.head))
-    syn = p.seq == 0 and flow.handshake != 0
-    size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
+    size = size_at(flow, hop, p)
     each = np.int64(hop_at(w.hops, ident).count)
     advance_line(w, link, pool, now)
     if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
@@ -208,31 +206,29 @@ def reach_link(w, x, flow, hop, line, now):
 def cross_alone(w, x, flow, o, hop, p):
     """A train crosses a drop-tail link that is its flow's alone: what is not dropped goes on."""
     link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
-    syn = p.seq == 0 and flow.handshake != 0
-    size = flow.ack_size if syn else flow.size
+    size = size_at(flow, hop, p)
     tx = 8 * size / link.rate
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
-    # At a departure's time its packet is still there for one that began earlier (`comes_first`).
-    early = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
-    late = early - 2e-9 * tx if o.lag >= tx else early
+    room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
+    tie = 2e-9 * tx if o.lag >= tx else 0.0  # so much less as another departs (`comes_first`)
     most = longest(x, tcp_at(w.tcp, flow.index))
     wait = max(link.busy_until - p.first, 0.0)
     rise = (n - 1) * (tx - gap)
-    fits = max(wait, wait + rise) <= late and max(p.last - p.first, (n - 1) * tx) <= most
+    fits = max(wait, wait + rise) <= room - tie and max(p.last - p.first, (n - 1) * tx) <= most
     if fits and link.loss == 0:
         go_on_train(w, x, flow, hop + 1, wait_alone(w, link, p, size, tx))
         return
     a = 0
     begin = math.inf  # when the first packet of a part has left
     busy = link.busy_until
-    since = link.begin
+    idle = link.begin
     for k in range(n):
         t = p.first + k * gap
         if busy < t:
-            since = t
-        room = late if since < t else early
-        gone = (link.loss > 0 and uniform(link) < link.loss) or busy - t > room
+            idle = t
+        longest_wait = room - tie if idle < t else room
+        gone = (link.loss > 0 and uniform(link) < link.loss) or busy - t > longest_wait
         end = max(busy, t) + tx
         if k > a and (gone or end - begin > most):
             q = part(p, a, k - 1, p.first + a * gap, t - gap)
@@ -254,8 +250,10 @@ def cross_alone(w, x, flow, o, hop, p):
 
 @compiled
 def wait_alone(w, link, p, size, tx):
-    """A train waits for its turn and is sent; returns it at the link's end. `link.begin` is when
-    the link was idle last."""
+    """A train waits for its turn and is sent; returns it at the link's end.
+
+    `link.begin` is when the link was idle last.
+    """
     n = p.count
     if link.busy_until < p.first:
         link.begin = p.first

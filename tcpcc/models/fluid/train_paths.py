@@ -21,6 +21,13 @@ from tcpcc.models.packet.recorder import add_sending, bin_of
 
 
 @compiled
+def size_at(flow, hop, p):
+    """Bytes of each packet of a train at a hop."""
+    syn = p.seq == 0 and flow.handshake != 0
+    return flow.ack_size if hop >= flow.n_forward or syn else flow.size
+
+
+@compiled
 def cross_own(w, x, flow, hop, line, link, p, size):
     """A train crosses a link where its flow meets no other; returns it at the link's end."""
     if line.kind == STAGE:
@@ -60,9 +67,7 @@ def travel(w, x, flow, hop, end, p):
             join_line(w, x, flow, line, flow.path + hop, AT_LINK, p)
             return False, p
         link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
-        syn = p.seq == 0 and flow.handshake != 0
-        size = flow.ack_size if hop >= flow.n_forward or syn else flow.size
-        p = cross_own(w, x, flow, hop, line, link, p, size)
+        p = cross_own(w, x, flow, hop, line, link, p, size_at(flow, hop, p))
         hop += 1
     return True, p
 

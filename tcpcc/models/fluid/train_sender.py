@@ -46,7 +46,7 @@ def send_train(w, x, flow, o, p):
     if line.kind == LONE:
         cross_alone(w, x, flow, o, hop, p)
     elif append_train(w, x, flow, line, p):
-        if p.first <= w.now and flow.conversation == 0:
+        if p.first <= w.now:
             x.due = 1
         else:
             push(w, max(p.first, w.now), w.now, next_order(w), AT_LINK, ident)

@@ -315,3 +315,11 @@ def test_a_packet_that_arrives_as_another_departs_finds_it_still_there():
         assert packets.drops.sum() > 0
         for name in ("sent", "delivered", "drops"):
             assert np.array_equal(packets[name], trains[name]), (name, access)
+
+
+def test_acks_leave_one_by_one_if_the_timer_expires_between_two_packets_of_a_train():
+    """Of every second packet alone, the window would grow half as fast."""
+    flow = tc.Flow("newreno", size=3000, transport=tc.Transport(delayed_ack="1 ms"))
+    run = tc.Scenario(tc.dumbbell("5 Mb/s", "50 ms", 300), [flow], duration=10)
+    packets, trains = (float(tc.simulate(run, m).data.finished[0]) for m in ("packet", "fluid"))
+    assert trains == pytest.approx(packets, rel=0.01)

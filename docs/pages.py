@@ -23,7 +23,7 @@ from tcpcc.definition import Flag
 from tcpcc.evaluate.page import strip_drawn
 from tcpcc.evaluate.pictures import strip
 from tcpcc.evaluate.sections import SECTIONS
-from tcpcc.models.evidence import evidence, evidence_table, models_for
+from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
@@ -191,8 +191,7 @@ def controller_page(name: str) -> str:
             f" slow start: `{controller.slow_start}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
-            f"Constants: {one.constants}. Models: {', '.join(models_for(controller))}. Tests:"
-            f" {one.words}.",
+            f"Constants: {one.constants}. Tests: {one.words}.",
             "",
             *(f"- `tests/{each.test}`" for each in one.tests),
             "",
@@ -208,7 +207,7 @@ def controller_page(name: str) -> str:
             "",
             "One flow alone over 100 Mb/s with a base round trip of 40 ms, a buffer of one"
             " bandwidth-delay product and packets lost at random: throughput from 20 to 60 s, one"
-            " seed. Packets solid, fluid dashed where the fluid model runs it; grey: the standard"
+            " seed. Packets solid, fluid dashed; grey: the standard"
             " response, 1.22 packets a round trip over the root of the loss rate.",
             "",
             "## Evaluation",
@@ -294,7 +293,7 @@ def write_controllers(docs: Path) -> None:
     _write(
         folder / "index.md",
         "# Algorithms\n\n"
-        + _table(("controller", "what it does", "source", "constants", "tests", "models"), rows)
+        + _table(("controller", "what it does", "source", "constants", "tests"), rows)
         + "\n\n"
         + "\n\n".join(others)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n",

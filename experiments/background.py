@@ -1,7 +1,7 @@
 """Scenarios that show how far the cheaper models agree with packets.
 
 Each scenario has foreground flows and more background flows (``background=True``), so it runs in
-the packet, fluid, mean-field and hybrid models. `measure` returns the numbers that are compared.
+every model. `measure` returns the numbers that are compared.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def measure(run: tc.Run) -> dict[str, float]:
 def compare(
     names: Iterable[str], models: Iterable[str], seeds: Iterable[int], duration: float = 60.0
 ) -> pd.DataFrame:
-    """`measure` of each scenario, model (or `SEVERAL_SIZES`) and seed, one row each."""
+    """`measure` of each scenario, model (`SEVERAL_SIZES`, "trains", a model) and seed, in a row."""
     rows = []
     for name in names:
         for model in models:
@@ -195,6 +195,8 @@ def compare(
                 scenario = SCENARIOS[name](seed, duration)
                 if model == SEVERAL_SIZES:
                     run = tc.simulate(several_sizes(scenario))
+                elif model == "trains":
+                    run = tc.simulate(scenario, trains=16)
                 else:
                     run = tc.simulate(scenario, model=model)
                 rows.append({"scenario": name, "model": model, "seed": seed, **measure(run)})

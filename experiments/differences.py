@@ -1,15 +1,20 @@
 """What removes a difference between the models? ``python -m experiments.differences``.
 
-Every item in which fluid and packets differ by more than 10 % is simulated again:
+Every item in which fluid and packets differ by more than 10 % is simulated again, with the first
+few seeds. Each experiment takes one effect away, in the cells that the experiments before it leave
+open. A difference is gone when the models are within 10 %; chance does not count.
 
-- With random hosts, in both models. With exact delays and equal packets, the order of arrival at a
-  full drop-tail queue decides who loses, for minutes: these traffic phases exist among packets
-  only. Floyd and Jacobson (1992) remove them by hosts that take a random time of up to one packet
-  time for each packet.
-- Where that is not enough, with random hosts and trains of an eighth of the length.
+- `phases`: hosts take a random time of up to one packet time for each packet (Floyd and Jacobson
+  1992). With exact delays and equal packets, the order of arrival at a full drop-tail queue decides
+  who loses, for minutes: these traffic phases exist among packets only.
+- `step`: the fluid model's step is halved, too.
+- `recovery`: as `phases`, and all flows have SACK's loss recovery. The fluid model has a law for
+  each kind of recovery, without the habits of single implementations.
+- `windows`: as `phases`, and rates, buffers, thresholds and sizes are ten times as large, so that a
+  packet is a small part of a window. Up to `LARGEST`, and not with random conversations.
 
-experiments/data/differences.csv has the numbers and what removes the difference; the scorecard
-names it as the cause (`experiments.published`).
+experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
+`phases` if none does); the scorecard names it as the cause (`experiments.published`).
 """
 
 from __future__ import annotations
@@ -17,17 +22,18 @@ from __future__ import annotations
 import argparse
 import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import tcpcc as tc
 from experiments import expected, harness, seeds
 from experiments.published import DIFFERENCES, Key
-from experiments.records import MODELS, Measured, agree, completed, is_one_by_chance
+from experiments.records import MODELS, Measured, agree, completed
 from tcpcc.many import Simulations
 
 DIGITS = 6
-HEAD = ("paper", "item", "row", "column", "packet", "fluid", "fluid, short trains", "cause")
-SHORT = {"per_rtt": 8 * seeds.OPTIONS["fluid"]["per_rtt"]}
+HEAD = ("paper", "item", "row", "column", *MODELS, "cause")
 
 
 def with_random_hosts(scenario: tc.Scenario) -> tc.Scenario:
@@ -36,6 +42,74 @@ def with_random_hosts(scenario: tc.Scenario) -> tc.Scenario:
     size = max(flow.packet_size for flow in flows)
     slowest = min(link.rate for link in scenario.net.links)
     return scenario.jittered(processing=8 * size / slowest)
+
+
+def with_sack(scenario: tc.Scenario) -> tc.Scenario:
+    """All flows recover by SACK with proportional rate reduction, which marks of L4S need."""
+
+    def changed(flow: Any) -> Any:
+        return flow.replace(recovery="sack-prr") if isinstance(flow, tc.Flow) else flow
+
+    return scenario.replace(
+        flows=[changed(flow) for flow in scenario.flows],
+        workloads=[load.replace(flow=changed(load.flow)) for load in scenario.workloads],
+    )
+
+
+TIMES = 10
+LARGEST = 10e6
+"""bit/s of the slowest link; packets of faster ones would take hours with `TIMES` the rate."""
+
+
+def with_larger_windows(scenario: tc.Scenario) -> tc.Scenario:
+    """`TIMES` the rates, buffers, thresholds, sizes of transfers and receive windows."""
+
+    def of_queue(queue: Any) -> Any:
+        if queue is None:
+            return None
+        known = queue.discipline.params
+        params = ((n, v * TIMES if known[n].unit == "packets" else v) for n, v in queue.params)
+        return replace(queue, params=tuple(params))
+
+    def of_flow(flow: Any) -> Any:
+        if isinstance(flow, tc.CBR):
+            return flow.replace(rate=flow.rate * TIMES)
+        transport = flow.transport.replace(rwnd=flow.transport.rwnd * TIMES)
+        return flow.replace(transport=transport, size=flow.size and flow.size * TIMES)
+
+    links = (
+        link.replace(rate=link.rate * TIMES, buffer=link.buffer * TIMES, queue=of_queue(link.queue))
+        for link in scenario.net.links
+    )
+    access = scenario.net.access
+    access = access and replace(access, rate=access.rate * TIMES)
+    net = scenario.net.replace(links=tuple(links), access=access)
+    return scenario.replace(net=net, flows=[of_flow(flow) for flow in scenario.flows])
+
+
+def can_be_larger(scenario: tc.Scenario) -> bool:
+    return not scenario.workloads and min(link.rate for link in scenario.net.links) <= LARGEST
+
+
+class Experiment(NamedTuple):
+    """A change of the scenarios to which it applies, and options of the fluid model."""
+
+    change: Callable[[tc.Scenario], tc.Scenario]
+    options: Mapping[str, Any] = {}
+    applies: Callable[[tc.Scenario], bool] = lambda scenario: True
+
+
+EXPERIMENTS = {
+    "phases": Experiment(with_random_hosts),
+    "step": Experiment(with_random_hosts, {"steps": 40}),
+    "recovery": Experiment(lambda scenario: with_sack(with_random_hosts(scenario))),
+    "windows": Experiment(
+        lambda scenario: with_random_hosts(with_larger_windows(scenario)), applies=can_be_larger
+    ),
+}
+"""By the cause that they show, in order. The fluid model has 20 steps by default."""
+USUAL = ("phases", "step", "recovery")
+"""The experiments of the stored numbers; `windows` takes ten times as long as they."""
 
 
 def differing(paper: harness.Paper) -> dict[str, set[Key]]:
@@ -48,68 +122,91 @@ def differing(paper: harness.Paper) -> dict[str, set[Key]]:
 
 
 def numbers(
-    paper: harness.Paper,
-    items: Iterable[str],
-    model: str,
-    jobs: int | None = None,
-    **options: float,
+    paper: harness.Paper, items: Iterable[str], model: str, of: Experiment, jobs: int | None = None
 ) -> dict[Key, Measured]:
-    """Numbers of items in a model, with random hosts; `options` are of the model."""
-    of_items = {
-        (item, key): with_random_hosts(one)
-        for (item, key), one in harness.scenarios_of(paper, items).items()
+    """Numbers of items in an experiment."""
+    needed = harness.needed(paper, items, model)
+    wanted = {
+        key: of.change(scenario) for key, scenario in harness.scenarios_of(paper, needed).items()
     }
-    settings = {**seeds.OPTIONS[model], **options}
-    with Simulations(
-        of_items.values(), model, jobs=jobs, processes=True, **settings
-    ) as simulations:
-        simulations.begin()
+    options = of.options if model == "fluid" else {}
+    many = len(wanted) >= harness.MANY
+    with Simulations(wanted.values(), model, jobs=jobs, processes=many, **options) as simulations:
         runs = simulations.runs(progress=False)
-    found = harness.measure(paper, harness.by_item(items, of_items, runs))
+    found = harness.measure(paper, harness.by_item(sorted(needed), wanted, runs))
     return completed(found, paper.cells())
 
 
-def alike(packets: Measured, fluid: Measured) -> bool:
-    """Whether two numbers differ by at most 10 %, or by chance."""
-    return agree(packets.value, fluid.value) or is_one_by_chance(packets, fluid)
+def applies(paper: harness.Paper, item: str, experiment: Experiment) -> bool:
+    """Whether an experiment applies to all scenarios that an item's numbers need."""
+    needed = harness.needed(paper, {item}, "packet")
+    return all(map(experiment.applies, harness.scenarios_of(paper, needed).values()))
 
 
 def rows(
-    paper: harness.Paper, items: Iterable[str] | None = None, jobs: int | None = None
+    paper: harness.Paper,
+    items: Iterable[str] | None = None,
+    jobs: int | None = None,
+    experiments: Iterable[str] = USUAL,
 ) -> list[tuple[str, ...]]:
-    """Rows of differences.csv, for the cells (of `items`) in which the models differ."""
+    """Rows of differences.csv, for the cells (of `items`) in which the models differ. A cell that
+    no experiment is made for has the accepted numbers."""
     differ = differing(paper)
     chosen = [item for item in differ if items is None or item in items]
-    needed = sorted(harness.needed(paper, chosen, "packet"))
-    packets, fluid = (numbers(paper, needed, model, jobs) for model in MODELS)
-    keys = [key for item in chosen for key in sorted(differ[item])]
-    others = [key for key in keys if not alike(packets[key], fluid[key])]
-    needed = sorted(harness.needed(paper, {key[0] for key in others}, "packet"))
-    short = numbers(paper, needed, "fluid", jobs, **SHORT)
-    made: list[tuple[str, ...]] = []
+    left = keys = [key for item in chosen for key in sorted(differ[item])]
+    found: dict[Key, tuple[Measured, Measured, str]] = {}
+    of_packets: dict[Any, dict[Key, Measured]] = {}  # by the change of the scenarios
+    for cause in experiments:
+        experiment = EXPERIMENTS[cause]
+        of_items = {key[0] for key in left if applies(paper, key[0], experiment)}
+        if experiment.change not in of_packets:
+            of_packets[experiment.change] = numbers(paper, of_items, "packet", experiment, jobs)
+        packets = of_packets[experiment.change]
+        fluid = numbers(paper, of_items, "fluid", experiment, jobs)
+        for key in left:
+            if key[0] not in of_items:
+                continue
+            if agree(packets[key].value, fluid[key].value):
+                found[key] = (packets[key], fluid[key], cause)
+            else:
+                found.setdefault(key, (packets[key], fluid[key], "not traced"))
+        left = [key for key in left if key not in found or found[key][-1] == "not traced"]
+    packets, fluid = (
+        completed(expected.numbers(paper.name, model), paper.cells()) for model in MODELS
+    )
     for key in keys:
-        shown = [f"{of[key].value:.{DIGITS}g}" for of in (packets, fluid)]
-        if key not in others:
-            made.append((paper.name, *key, *shown, "", "phases"))
-            continue
-        cause = "trains" if alike(packets[key], short[key]) else "not traced"
-        made.append((paper.name, *key, *shown, f"{short[key].value:.{DIGITS}g}", cause))
-    return made
+        found.setdefault(key, (packets[key], fluid[key], "not tried"))
+    return [
+        (paper.name, *key, *(f"{one.value:.{DIGITS}g}" for one in found[key][:2]), found[key][-1])
+        for key in keys
+    ]
 
 
 def main() -> None:
     """The command: simulate all and store it."""
     parser = argparse.ArgumentParser(prog="python -m experiments.differences", description=__doc__)
     parser.add_argument("papers", nargs="*", help="only these; the others' numbers are kept")
+    parser.add_argument(
+        "--experiments",
+        nargs="*",
+        choices=list(EXPERIMENTS),
+        default=list(USUAL),
+        help="only these; none: cells are listed without an experiment",
+    )
     parser.add_argument("--jobs", type=int, help="parallel simulations; default one per processor")
     given = parser.parse_args()
+    seeds.QUICK = True  # before a paper is imported
     known = harness.papers()
     chosen = given.papers or list(known)
     kept: list[tuple[str, ...]] = []
     if DIFFERENCES.exists():
         with DIFFERENCES.open(encoding="utf-8", newline="") as file:
             kept = [tuple(row) for row in csv.reader(file) if row[0] in set(known) - set(chosen)]
-    made = [row for name in chosen for row in rows(known[name], jobs=given.jobs)]
+    made = [
+        row
+        for name in chosen
+        for row in rows(known[name], jobs=given.jobs, experiments=given.experiments)
+    ]
     order = list(known)
     lines = [*kept, *made]
     lines.sort(key=lambda row: order.index(row[0]))

@@ -1,6 +1,6 @@
-"""DualPI2's equilibrium and stability in the mean field, for docs/models.md.
+"""DualPI2: equilibrium and stability beside simulations, for docs/models.md.
 
-``python -m experiments.dualpi2`` prints the table, with packet runs of five seeds.
+``python -m experiments.dualpi2`` prints the table, with runs of five seeds in packets and fluid.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ RATE, FLOWS = 100e6, 5  # of each kind
 RTTS = (0.005, 0.01, 0.02, 0.04, 0.1)
 COUPLINGS = (1.0, math.sqrt(2), 2.0)
 SEEDS = 5
+HEAD = (
+    "| base RTT | k = 1 | k = 1.41 | k = 2 | phase margin, k = 2 | packets, k = 2 | fluid, k = 2 |"
+)
 
 
 def coupled(rtt: float, duration: float = 60, flows: int = FLOWS, **queue: float) -> tc.Scenario:
@@ -26,21 +29,23 @@ def coupled(rtt: float, duration: float = 60, flows: int = FLOWS, **queue: float
 
 
 def ratio(rtt: float, coupling: float) -> float:
-    """Rate of a scalable flow, relative to a classic one, in the mean field's equilibrium."""
+    """Rate of a scalable flow, relative to a classic one, in the equilibrium."""
     rate = tc.equilibrium(coupled(rtt, coupling=coupling))["rate"]
     return float(rate.sel(flow="scalable") / rate.sel(flow="classic"))
 
 
-def packet_ratios(rtt: float) -> np.ndarray:
-    """The same of packets with k = 2, shape [seed]."""
+def simulated(rtt: float, model: str) -> str:
+    """The same with k = 2 in simulations: mean and standard error over seeds."""
     found = []
     for seed in range(1, SEEDS + 1):
-        rate = tc.simulate(coupled(rtt, 120).replace(seed=seed)).throughput(after=40).values
+        case = coupled(rtt, 120).replace(seed=seed)
+        rate = tc.simulate(case, model).throughput(after=40).values
         found.append(rate[:FLOWS].mean() / rate[FLOWS:].mean())
-    return np.array(found)
+    error = np.std(found, ddof=1) / math.sqrt(SEEDS)
+    return f"{np.mean(found):.2f} ± {error:.2f}"
 
 
-def mean_field_row(rtt: float) -> list[str]:
+def equilibrium_cells(rtt: float) -> list[str]:
     """Cells of the table: base RTT, ratios by coupling, and phase margin with k = 2."""
     margin = tc.stability(coupled(rtt)).phase_margin
     ratios = [f"{ratio(rtt, k):.2f}" for k in COUPLINGS]
@@ -49,12 +54,11 @@ def mean_field_row(rtt: float) -> list[str]:
 
 def main() -> None:
     """Print the table."""
-    print("| base RTT | k = 1 | k = 1.41 | k = 2 | phase margin, k = 2 | packets, k = 2 |")
-    print("|---|---|---|---|---|---|")
+    print(HEAD)
+    print("|---|---|---|---|---|---|---|")
     for rtt in RTTS:
-        seen = packet_ratios(rtt)
-        error = seen.std(ddof=1) / math.sqrt(SEEDS)
-        print("| " + " | ".join([*mean_field_row(rtt), f"{seen.mean():.2f} ± {error:.2f}"]) + " |")
+        runs = [simulated(rtt, model) for model in ("packet", "fluid")]
+        print("| " + " | ".join([*equilibrium_cells(rtt), *runs]) + " |")
 
 
 if __name__ == "__main__":

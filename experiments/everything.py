@@ -50,9 +50,9 @@ STEPS = (
         shows=True,
     ),
     Step(
-        "all controllers in six networks and three models",
+        "all controllers in six networks and two models",
         _command("variants", "--figures", "--scorecard", "docs/variants.md"),
-        (0.2,) * 18,
+        (0.2,) * 12,
     ),
     Step("BBR beside CUBIC on a test-bed", _command("bbr_cubic", "--figures"), (1,) * 5),
     Step("notebooks", _notebooks, (3,)),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
@@ -82,7 +84,13 @@ def execute(path: Path) -> None:
     before = [cell.get("outputs", []) for cell in book.cells]
     folder = {"metadata": {"path": str(path.parent)}}
     client = nbclient.NotebookClient(book, timeout=TIMEOUT, resources=folder, record_timing=False)
-    client.execute()
+    with tempfile.TemporaryFile() as log, warnings.catch_warnings(action="ignore"):
+        try:
+            client.execute(stderr=log)  # what the kernel itself prints, such as hints of a debugger
+        except nbclient.exceptions.DeadKernelError:
+            log.seek(0)
+            print(log.read().decode(errors="replace"), file=sys.stderr)
+            raise
     with whole_file(path) as part:
         nbformat.write(reproducible(book, before), part)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from experiments import charts, kept, pictures, published, seeds
+from experiments import charts, kept, pictures, published
 from experiments.published import Cell, Key, Published
 from experiments.records import MODELS, Measured, Record, completed, record
 from tcpcc import Flow, Run, Scenario, bars, dumbbell
@@ -434,7 +434,6 @@ def _simulations(wanted: Wanted, model: str, cache: Path | None, jobs: int | Non
         cache=cache,
         keep_from=WORTH_KEEPING,
         processes=len(wanted) >= MANY,
-        **seeds.OPTIONS[model],
     )
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import tcpcc as tc
 
 C, SLOPE, FIRST_QUEUE = 3750.0, 1.86e-4, 172.5
@@ -21,16 +19,20 @@ def hmtg(
     rtt: float = 0.246,
     queue: float = FIRST_QUEUE,
     duration: float = 200,
+    ecn: bool = False,
     **settings: Any,
 ) -> tc.Scenario:
-    """Their network with the given RED weight; the equilibrium queue is `queue` packets."""
+    """Their network with the given RED weight; the equilibrium queue is `queue` packets.
+
+    With `ecn` packets are marked, as in their model, instead of dropped.
+    """
     p = 2 / (rtt * C / flows) ** 2
     low = queue - p / SLOPE  # RED with uniform spacing drops 2 p_b of the packets
     red = tc.RED(
         min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=False,
-        mean_packet=500,
+        mean_packet=500, ecn=ecn,
     )  # fmt: skip
-    return behind(red, flows, rtt, queue, duration, **settings)
+    return behind(red, flows, rtt, queue, duration, ecn, **settings)
 
 
 def behind(
@@ -39,6 +41,7 @@ def behind(
     rtt: float = 0.246,
     queue: float = FIRST_QUEUE,
     duration: float = 200,
+    ecn: bool = False,
     **settings: Any,
 ) -> tc.Scenario:
     """Their flows with another queue discipline; `rtt` includes a queue of `queue` packets."""
@@ -51,15 +54,6 @@ def behind(
         count=flows,
         packet_size=500,
         jitter=settings.pop("jitter", 0),
-        transport=tc.Transport.ns2(),
+        transport=tc.Transport.ns2(ecn="classic" if ecn else "off"),
     )
     return tc.Scenario(net, [flow], duration=duration, interval=0.02, **settings)
-
-
-def swing(run: tc.Run, after: float) -> tuple[float, float, float]:
-    """Smallest and largest queue in packets after `after` s, and its mean period in s."""
-    queue = run.data["queue"].sel(link="bottleneck", time=slice(after, None))
-    level = float(queue.mean())
-    above = queue.values >= level
-    up = queue["time"].values[1:][~above[:-1] & above[1:]]
-    return float(queue.min()), float(queue.max()), float(np.diff(up).mean()) if len(up) > 1 else 0

@@ -3,7 +3,7 @@
 A file has the numbers of one item in one model, with all seeds or a few. Its name contains a hash
 of the code that determines them: tcpcc without its display code, and the paper's modules that the
 item uses. Comments and docstrings do not change the hash. Reading these files is faster than
-loading cached runs.
+loading cached runs. The first line is a checksum of the rest and of the file's name.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ def digest(*functions: Callable[..., Any]) -> str:
 
 @cache
 def _digest(modules: frozenset[str], quick: bool) -> str:
-    text = hashlib.sha256(f"{seeds.QUICK_SEEDS if quick else 'all'} seeds".encode())
+    parts = [f"{seeds.QUICK_SEEDS if quick else 'all'} seeds"]
     library = Path(tcpcc.__file__).parent
     for file in sorted(library.rglob("*.py")):
-        if not SHOWS & set(file.relative_to(library).parts):
-            text.update(_code(file))
+        within = file.relative_to(library)
+        if not SHOWS & set(within.parts):
+            parts += [within.as_posix(), _code(file)]
     for module in sorted(_dependencies(modules)):
-        text.update(_code(_file(module)))
-    return text.hexdigest()[:16]
+        parts += [module, _code(_file(module))]
+    # as JSON, in which no two lists of texts are the same bytes
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def _parts(function: Any) -> Iterator[Any]:
@@ -78,14 +80,14 @@ def _file(module: str) -> Path:
 
 
 @cache
-def _code(file: Path) -> bytes:
-    """A file's name and code, without docstrings (expressions that are only a string)."""
+def _code(file: Path) -> str:
+    """A file's code, without docstrings (expressions that are only a string)."""
     tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
             body[:] = [step for step in body if not _is_text(step)]
-    return file.name.encode() + ast.dump(tree).encode()
+    return ast.dump(tree)
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -94,6 +96,10 @@ def _is_text(node: ast.AST) -> bool:
 
 def _place(folder: Path, paper: str, item: str, model: str, code: str) -> Path:
     return folder / f"{_name(paper, item, model)}-{code}.json"
+
+
+def _checksum(place: Path, text: str) -> str:
+    return hashlib.sha256(json.dumps([place.name, text]).encode()).hexdigest()
 
 
 def _name(paper: str, item: str, model: str) -> str:
@@ -107,7 +113,11 @@ def load(folder: Path, paper: str, item: str, model: str, code: str) -> Numbers 
         The numbers, or None if there is no readable file.
     """
     try:
-        entries = json.loads(_place(folder, paper, item, model, code).read_text(encoding="utf-8"))
+        place = _place(folder, paper, item, model, code)
+        checksum, _, text = place.read_text(encoding="utf-8").partition("\n")
+        if checksum != _checksum(place, text):
+            return None
+        entries = json.loads(text)
         return {(row, column): tuple(numbers) for row, column, numbers in entries}
     except (OSError, ValueError):
         return None
@@ -126,7 +136,8 @@ def store(
     place = _place(folder, paper, item, model, code)
     entries = [[row, column, list(values)] for (row, column), values in numbers.items()]
     unfinished = place.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(entries), encoding="utf-8")
+    text = json.dumps(entries)
+    unfinished.write_text(f"{_checksum(place, text)}\n{text}", encoding="utf-8")
     unfinished.replace(place)
     for old in folder.glob(f"{_name(paper, item, model)}-*.json"):
         if old != place:

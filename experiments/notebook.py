@@ -19,12 +19,13 @@ from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from experiments import dots, harness, pictures, report, seeds
+from experiments import dots, expected, harness, pictures, report, seeds
 from experiments.paper_table import PaperTable
 from experiments.records import Record, record
 from tcpcc import Scenario, simulate
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 CHOICE = "TCPCC_QUICK"
@@ -107,6 +108,22 @@ class Book:
                     harness.reproduce(self.paper.name, item, model, progress=self._progress)
             self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
         return self._records[item]
+
+    def excerpt(self, cells: Mapping[str, str]) -> pd.DataFrame:
+        """Published and accepted numbers of a few cells, by a text of yours.
+
+        Args:
+            cells: "item/row/column" of each cell, by its text.
+        """
+        import pandas as pd
+
+        found = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
+        rows = {
+            text: (found[cell].published, found[cell].packet, found[cell].fluid)
+            for text, cell in cells.items()
+        }
+        columns = ["published", *harness.NAMES.values()]
+        return pd.DataFrame.from_dict(rows, "index", columns=columns).map("{:.4g}".format)
 
     def dots(self, item: str) -> None:
         """Show the ratio of each number of an item to the published value, with its tolerance."""

@@ -28,6 +28,8 @@ WIDE = 9
 
 MARKS = {
     "reproduced": ("✓", "good"),
+    "loose match": ("○", "partly"),
+    "undecided": ("?", ""),
     "direction holds": ("≈", "partly"),
     "deviates": ("✗", "bad"),
     "as the reference": ("✓", "good"),
@@ -49,13 +51,15 @@ class Entry:
     Args:
         text: the number.
         verdict: the verdict; empty for none.
-        details: error, tolerance and spread in words; the tooltip.
+        small: below the number: its tolerance, or its error.
+        details: verdict, error and spread in words; the tooltip.
         note: letter of the cause, if any.
         place: HTML anchor of the cell.
     """
 
     text: str = ""
     verdict: str = ""
+    small: str = ""
     details: str = ""
     note: str = ""
     place: str = ""
@@ -186,15 +190,18 @@ class PaperTable:
         at = place(*r.key)
         target = digits(r.target)
         found = {"print": {"text": target if r.reference is None else f"◇ {target}"}}
+        if r.tolerance is not None:
+            found["print"]["small"] = f"± {r.tolerance:.3g}"
         for model in self._models(r):
-            own = r.verdict if model == "packet" else r.fluid_verdict
+            own = r.judged(model)
             said = own if own in MARKS else ""
             words = [said, _words(r, model)]
             found[model] = {
                 "text": number(r.number(model)),
                 "verdict": said,
+                "small": _error(r, model),
                 "details": ", ".join(filter(None, words)),
-                "note": self._note(r.cause if model == "packet" else r.fluid_cause, at),
+                "note": self._note(_why(r, model), at),
             }
         if r.formula is not None:
             found["fluid"] = {"text": "formula"}
@@ -285,16 +292,29 @@ def _words(r: Record, model: str) -> str:
         else (r.fluid_sd, r.fluid_spread, r.fluid_seeds)
     )
     words = []
-    apart = r.error(model)
-    if apart is not None and not math.isnan(apart) and percent(apart):
-        words.append(percent(apart))
+    if _error(r, model):
+        words.append(_error(r, model))
     if sd and seeds:
         words.append(f"standard error {number(sd / math.sqrt(seeds))} ({seeds} seeds)")
     if sd:
         words.append(f"standard deviation of runs {number(sd)}")
+    if r.undecided(model):
+        words.append(r.undecided(model))
     if ends is not None and ends[0] < ends[1]:
         words.append(f"runs from {number(ends[0])} to {number(ends[1])}")
     return ", ".join(words)
+
+
+def _error(r: Record, model: str) -> str:
+    """ "+3.1 %"; "" without a target, of a number that is never reached, and for a target of 0."""
+    error = r.error(model)
+    return "" if error is None or math.isnan(error) else percent(error)
+
+
+def _why(r: Record, model: str) -> str:
+    """Cause of a difference, or how many seeds would decide an undecided number."""
+    cause = r.cause if model == "packet" else r.fluid_cause
+    return cause or r.undecided(model)
 
 
 def _letter(k: int) -> str:

@@ -8,7 +8,9 @@ computed numbers::
     name = "table_1"
     title = "Link utilization of the bottleneck"
     source = "Table I"                 # place in the paper
-    read = "text"                      # "text": printed numbers; "axis": read off a figure
+    read = "text"                      # "text": printed numbers; "axis": read off a figure;
+                                       # "sentence": inferred by us from a sentence without the
+                                       # number, such as 1 from "friendly"
     layout.rows = ["Vegas", "New Reno"]  # optional: order of rows (or columns) in the paper, where
                                        # it differs from that of the blocks
     layout.turned = true               # optional: the paper has our columns as rows
@@ -17,6 +19,7 @@ computed numbers::
       unit = "1"                       # one, or one for each column
       columns = ["0-25", "25-55"]
       rows = ["Vegas", "New Reno"]
+      read = "sentence"                # optional: where the block differs from its item
       published.Vegas = [0.335, 0.780] # a row left out here has no published number;
                                        # an item without a block is a figure without numbers
       reference.Vegas = [...]          # instead of published: number from another simulator or a
@@ -27,8 +30,8 @@ computed numbers::
       of = "table_1/{first}/{column}"  # braces: {row}, {column}, and {first} and {last} of a row
       to = "table_1/{last}/{column}"   # "first / last"; with `each`, as in a claim, the largest of
                                        # several quotients
-      [[item.definition]]              # cells that are 1 by definition (a ratio of a number to
-                                       # itself): shown, not judged and not counted
+      [[item.definition]]              # cells that cannot fail, such as a ratio of a number to
+                                       # itself: shown, not judged and not counted
       [[item.measured]]                # how our number is computed from a run
       [[item.tolerance]]               # absolute = ... or relative = ..., and the reason
       [[item.cause]]                   # why the packet model's number differs
@@ -178,10 +181,24 @@ CAUSES = {
         "Traffic phases: if hosts take a random time of up to one packet time, the models agree.",
         _CHECK,
     ),
-    "trains": Cause(
-        "Length of trains: with random times in hosts and trains of an eighth of the length, the "
-        "models agree.",
+    "step": Cause(
+        "Length of the step: with random times in hosts and steps of half the length, the models "
+        "agree.",
         _CHECK,
+    ),
+    "recovery": Cause(
+        "Habits of a loss recovery: with random times in hosts and SACK's recovery in all flows, "
+        "the models agree.",
+        _CHECK,
+    ),
+    "windows": Cause(
+        "Small windows: with random times in hosts and ten times the rate, the buffer and the "
+        "thresholds, the models agree.",
+        _CHECK,
+    ),
+    "not tried": Cause(f"{NOT_TRACED}: no experiment was made."),
+    "not traced": Cause(
+        f"{NOT_TRACED}: the experiments of `experiments.differences` do not remove the difference."
     ),
 }
 """Causes of differences between the models, by their names in `DIFFERENCES`."""
@@ -193,6 +210,14 @@ def _traced() -> Mapping[tuple[str, ...], Cause]:
     with DIFFERENCES.open(encoding="utf-8", newline="") as file:
         lines = [tuple(line.values()) for line in csv.DictReader(file)]
     return {line[:4]: CAUSES[line[-1]] for line in lines if line[-1] in CAUSES}
+
+
+READ = {
+    "text": "printed",
+    "axis": "read off a figure",
+    "sentence": "inferred from a sentence",
+}
+"""How a published value is known, with the words for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +232,12 @@ class Cell:
         tolerance: None without a published value or reference.
         measured: how our number is computed from a run.
         source: place in the paper.
-        read: "text" for a printed number, "axis" for one read off a figure.
+        read: how the published value is known, one of `READ`.
         cause: known reason why the packet model's number differs; None if it should not.
         fluid_cause: known reason why the fluid model's number differs from the packet model's.
         claims: the paper's claims about this cell and another.
         formula: the number comes from a formula, not from a model.
-        by_definition: the published value is true of any numbers, such as a ratio to itself.
+        by_definition: our number cannot miss the published value, such as a ratio to itself.
         value: our number, if it is a constant.
         quotients: our number is the largest quotient of two cells (dividend, divisor), if any.
     """
@@ -356,6 +381,8 @@ def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iter
         for kind in ("published", "reference", "value"):
             if not set(block.get(kind, {})) <= set(block["rows"]):
                 raise ValueError(f"{paper}: {item['name']}: {kind} rows must be among the rows")
+        if _read(item, block) not in READ:
+            raise ValueError(f"{paper}: {item['name']}: read must be one of {', '.join(READ)}")
         if "value" in block and not block.get("formula", False):
             raise ValueError(f"{paper}: {item['name']}: a value needs formula = true")
         twice = set(block.get("published", {})) & set(block.get("reference", {}))
@@ -400,6 +427,7 @@ def _cell(
         told = {name: entry[name] for name in ("text", "check", "chance") if name in entry}
         return Cause(**told) if entry else None
 
+    found = _traced().get((paper, *key))
     return Cell(
         paper=paper,
         item=item["name"],
@@ -413,13 +441,17 @@ def _cell(
         tolerance=tolerance,
         measured=last("measured")["text"],
         source=item["source"],
-        read=item.get("read", "text"),
+        read=_read(item, block),
         cause=why("cause"),
-        fluid_cause=_traced().get((paper, *key)) or why("fluid_cause"),
+        fluid_cause=found if found and found.is_traced else why("fluid_cause") or found,
         claims=tuple(c for c in claims if key in (c.more, c.less)),
         value=None if value is None else float(value),
         quotients=tuple(_quotients(last("quotient"), row, column)),
     )
+
+
+def _read(item: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+    return str(block.get("read", item.get("read", "text")))
 
 
 def _quotients(entry: Mapping[str, Any], row: str, column: str) -> Iterator[tuple[Key, Key]]:

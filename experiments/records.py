@@ -24,6 +24,15 @@ SHARP = 0.25
 """Largest size of `CHANCE` standard errors, as a share of the packet model's mean, with which
 chance may explain a difference; larger ones would explain any difference."""
 
+DECIDED = 2.0
+"""Number of standard errors by which a mean over seeds must be inside or outside its tolerance."""
+
+LOOSE = 0.5
+"""Tolerance, as a share of the published value, from which a hit is only a loose match."""
+
+MANY = 10_000
+"""Largest number of seeds that is given for an undecided number."""
+
 NOT_EXPLAINED = f"{NOT_TRACED}."
 BEYOND_CHANCE = (
     f"{NOT_TRACED}; the difference is outside the range of our runs, so chance does not explain it."
@@ -35,9 +44,13 @@ NEAR_PACKETS = (
     + " of the packet model's number, which is within the tolerance."
 )
 """Cause if fluid misses a published number that packets meet although both models agree."""
+NEAR_UNDECIDED = NEAR_PACKETS.replace("within the tolerance", "undecided")
+"""The same if the packet model's number is undecided."""
 
 Verdict = Literal[
     "reproduced",
+    "loose match",
+    "undecided",
     "direction holds",
     "deviates",
     "as the reference",
@@ -45,6 +58,10 @@ Verdict = Literal[
     "no published number",
     "by definition",
 ]
+
+
+HITS = ("reproduced", "loose match", "as the reference")
+"""Verdicts on a number that is within its tolerance."""
 
 
 class Measured(NamedTuple):
@@ -71,12 +88,16 @@ class Measured(NamedTuple):
         return Measured(self.value / whole, low, high)
 
     def to(self, base: Measured) -> Measured:
-        """Quotient of two independent numbers; relative standard deviations add in quadrature."""
+        """Quotient of two independent numbers; relative standard deviations add in quadrature.
+
+        It has the smaller number of seeds; a number without deviation counts as a constant.
+        """
         value = self.value / base.value if base.value else math.nan
         sd = None
         if (self.sd, base.sd) != (None, None) and self.value:
             sd = abs(value) * math.hypot((self.sd or 0) / self.value, (base.sd or 0) / base.value)
-        seeds = min(self.seeds, base.seeds) if self.seeds and base.seeds else None
+        of_means = [each.seeds or 0 for each in (self, base) if each.sd is not None]
+        seeds = min(of_means, default=0) or None
         return Measured(value, sd=sd, seeds=seeds)
 
 
@@ -107,6 +128,8 @@ class Record:
         tolerance: half width of the band around published value or reference, in `unit`.
         packet, fluid: our numbers; None for a model that was not run.
         formula: used instead: the number of a row that is a formula, not a model.
+        read: "text" for a printed number, "axis" for one read off a figure, "sentence" for one that
+            we infer from a sentence.
         verdict: verdict on the packet model's number, or on the formula's.
         fluid_verdict: verdict on the fluid model's number.
         agreement: `grade` of the difference between the models; None unless both were run.
@@ -140,6 +163,7 @@ class Record:
     fluid_spread: tuple[float, float] | None = None
     fluid_sd: float | None = None
     fluid_seeds: int | None = None
+    read: str = "text"
 
     @property
     def key(self) -> Key:
@@ -147,9 +171,9 @@ class Record:
 
     @property
     def is_tested(self) -> bool:
-        """Whether the cell has a published value that our number could miss."""
+        """Whether the cell has a published value that a model's number could miss."""
         verdict = self.verdict or self.fluid_verdict
-        return self.published is not None and verdict != "by definition"
+        return self.published is not None and self.formula is None and verdict != "by definition"
 
     @property
     def target(self) -> float | None:
@@ -167,14 +191,47 @@ class Record:
         ours = self.number(model)
         return None if ours is None or self.target is None else difference(ours, self.target)
 
+    def judged(self, model: str) -> Verdict | None:
+        """Verdict on the number of the model "packet" or "fluid"; on the formula's for both."""
+        is_fluid = model == "fluid" and self.formula is None
+        return self.fluid_verdict if is_fluid else self.verdict
+
+    def undecided(self, model: str) -> str:
+        """How many seeds would decide the verdict on a model's number; "" if it is decided."""
+        value, target = self.number(model), self.target
+        sd, seeds = (
+            (self.sd, self.seeds) if model == "packet" else (self.fluid_sd, self.fluid_seeds)
+        )
+        if self.judged(model) != "undecided" or None in (value, target, self.tolerance, sd):
+            return ""
+        room = abs(self.tolerance - abs(value - target))  # type: ignore[operator]
+        return f"{UNDECIDED} ({seeds}): {_told(seeds_needed(sd, room))} would decide it."  # type: ignore[arg-type]
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; NaN becomes None, and missing ranges and seeds are left out."""
         plain = asdict(self)
         for name in ("spread", "sd", "seeds", "fluid_spread", "fluid_sd", "fluid_seeds"):
             if plain[name] is None:
                 del plain[name]
+        for name, model in (("undecided", "packet"), ("fluid_undecided", "fluid")):
+            if told := self.undecided(model):
+                plain[name] = told
         broken = {k for k, v in plain.items() if isinstance(v, float) and math.isnan(v)}
         return plain | dict.fromkeys(broken)
+
+
+def seeds_needed(sd: float, room: float) -> float:
+    """Number of seeds with which `DECIDED` standard errors fit into `room`, rounded up.
+
+    Args:
+        sd: standard deviation over seeds.
+        room: distance of the mean from the nearest end of the tolerance.
+    """
+    return math.ceil((DECIDED * sd / room) ** 2) if room else math.inf
+
+
+def _told(seeds: float) -> str:
+    return f"{seeds:,} seeds" if seeds <= MANY else f"more than {MANY:,} seeds"
 
 
 def difference(value: float, target: float) -> float:
@@ -193,15 +250,22 @@ def grade(relative: float) -> str:
 
 
 def judge(
-    published: float | None, value: float, tolerance: float | None, claims: Iterable[bool]
+    published: float | None,
+    value: float,
+    tolerance: float | None,
+    claims: Iterable[bool],
+    error: float = 0.0,
 ) -> Verdict:
     """Verdict on one number.
+
+    It is inside or outside the tolerance only if `DECIDED` standard errors do not change that.
 
     Args:
         published: the published value or None.
         value: our number.
         tolerance: half width of the band around `published`.
         claims: for each claim of the paper about this number, whether it holds for ours.
+        error: standard error of our number.
 
     Raises:
         ValueError: a published number without a tolerance.
@@ -210,10 +274,21 @@ def judge(
         return "no published number"
     if tolerance is None:
         raise ValueError("a published number needs a tolerance")
-    if abs(value - published) <= tolerance:
-        return "reproduced"
+    distance, noise = abs(value - published), DECIDED * error
+    if distance + noise <= tolerance:
+        return "loose match" if is_loose(published, tolerance) else "reproduced"
+    if distance - noise <= tolerance:
+        return "undecided"
     said = list(claims)
     return "direction holds" if said and all(said) else "deviates"
+
+
+def is_loose(published: float, tolerance: float) -> bool:
+    """Whether a tolerance is half of the published value or more.
+
+    False for a published 0, of which no tolerance is a share.
+    """
+    return published != 0 and tolerance >= LOOSE * abs(published)
 
 
 def agree(packet: float, fluid: float) -> bool:
@@ -266,10 +341,11 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
             return "by definition"
         numbers = values[model]
         claims = (numbers[c.more].value > numbers[c.less].value for c in cell.claims)
-        told = judge(target, found[model].value, width, claims)
-        if cell.reference is None:
+        number = found[model]
+        told = judge(target, number.value, width, claims, number.error)
+        if cell.reference is None or told == "undecided":
             return told
-        return "as the reference" if told == "reproduced" else "off the reference"
+        return "as the reference" if told in HITS else "off the reference"
 
     verdicts = {model: verdict(model) for model in found}
     packet, fluid = found.get("packet"), found.get("fluid")
@@ -282,6 +358,7 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         "published": cell.published,
         "reference": cell.reference,
         "tolerance": width,
+        "read": cell.read,
     }
     first = verdicts["packet" if packet else "fluid"]
     cause = ""
@@ -296,7 +373,7 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
         if not agree(packet.value, fluid.value):
             fluid_cause = _fluid_cause(packet, fluid, cell.fluid_cause)
         elif needs_cause(verdicts["fluid"]) and not cause:
-            fluid_cause = NEAR_PACKETS
+            fluid_cause = NEAR_UNDECIDED if first == "undecided" else NEAR_PACKETS
     return Record(
         **about,
         packet=packet and packet.value,

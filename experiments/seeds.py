@@ -20,10 +20,6 @@ QUICK = os.environ.get("TCPCC_QUICK", "0") not in ("", "0")
 
 QUICK_SEEDS = 2
 
-OPTIONS: Mapping[str, Mapping[str, Any]] = {"packet": {}, "fluid": {"per_rtt": 128}}
-"""Options of the models. With trains of an eighth of the default length 3 % more cells are within
-10 % of the packet model."""
-
 
 def seeds_up_to(count: int) -> range:
     """The seeds 1 to `count`, or the first `QUICK_SEEDS` if `QUICK`."""

@@ -27,7 +27,7 @@ from itertools import groupby
 from typing import Any
 
 from experiments import expected, published
-from experiments.records import MODELS, Record
+from experiments.records import HITS, MODELS, Record
 
 KINDS = {
     "cells": "as cells",
@@ -37,8 +37,13 @@ KINDS = {
 }
 """What can hold a statement, and its name in texts; a statement counts under its first one."""
 
-GOOD = ("reproduced", "as the reference")
-"""Verdicts with which a cell holds."""
+HOLDS, OPEN, FAILS, CERTAIN = "holds", "undecided", "fails", "by definition"
+"""Results of a statement's cells and claims; `CERTAIN` cells cannot fail and are not judged."""
+
+RULE = (
+    "A statement *holds* if all its published numbers are reproduced or loose matches and all its "
+    "claims hold. It is *undecided* if a number is undecided and none is missed."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +116,8 @@ def _value(entry: Any) -> Any:
 
 def results(
     paper: str, records: Sequence[Record]
-) -> Iterator[tuple[Statement, dict[str, list[bool]]]]:
-    """Each statement with, for each model, whether its judged cells and its claims hold.
+) -> Iterator[tuple[Statement, dict[str, list[str]]]]:
+    """Each statement with, for each model, the results of its cells and claims: `HOLDS`, ...
 
     Args:
         paper: name of the paper.
@@ -120,40 +125,44 @@ def results(
     """
     claims = list(expected.claims(records))
     for one in of(paper):
-        found: dict[str, list[bool]] = {model: [] for model in MODELS}
+        found: dict[str, list[str]] = {model: [] for model in MODELS}
         for r in records:
             if not one.names(r.key):
                 continue
-            verdicts = dict(zip(MODELS, (r.verdict, r.fluid_verdict), strict=True))
-            if r.formula is not None:
-                verdicts["fluid"] = r.verdict
-            for model, verdict in verdicts.items():
-                if verdict not in (None, "no published number", "by definition"):
-                    found[model].append(verdict in GOOD)
+            for model in MODELS:
+                verdict = r.judged(model)
+                if verdict not in (None, "no published number"):
+                    found[model].append(_result(verdict))
         for _, claim, holds in claims:
             if claim.form in one.claims:
                 for model, held in holds.items():
-                    found[model].append(held)
+                    found[model].append(HOLDS if held else FAILS)
         yield one, found
 
 
-def counts(paper: str, records: Sequence[Record]) -> Mapping[str, int]:
-    """Number of statements by kind ("cells", ...); for each model "packet judged", "packet hold".
+def _result(verdict: str | None) -> str:
+    if verdict in HITS:
+        return HOLDS
+    return verdict if verdict in (OPEN, CERTAIN) else FAILS
 
-    A statement holds if all its judged cells and all its claims do.
-    """
+
+def counts(paper: str, records: Sequence[Record]) -> Mapping[str, int]:
+    """Number of statements by kind ("cells", ...); for each model "packet judged", "packet holds",
+    "packet undecided"."""
     found: Counter[str] = Counter()
     for one, judged in results(paper, records):
         found[one.kind] += 1
         for model, each in judged.items():
-            found[f"{model} judged"] += bool(each)
-            found[f"{model} hold"] += bool(each) and all(each)
+            result = told(each)
+            found[f"{model} judged"] += result not in ("", CERTAIN)
+            found[f"{model} {result}"] += result in (HOLDS, OPEN)
     return found
 
 
 def overview_markdown(records: Sequence[Record]) -> str:
     """`counts` of each paper as a Markdown table with totals."""
-    head = ["Paper", "Statements", *KINDS.values(), "hold in packets", "in fluid"]
+    head = ["Paper", "Statements", *KINDS.values()]
+    head += ["hold in packets", "undecided", "hold in fluid", "undecided"]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     total: Counter[str] = Counter()
     for paper, group in groupby(records, key=lambda r: r.paper):
@@ -164,9 +173,12 @@ def overview_markdown(records: Sequence[Record]) -> str:
 
 
 def _line(title: str, found: Mapping[str, int]) -> str:
-    told = [found.get(kind, 0) for kind in KINDS]
-    hold = [f"{found.get(f'{m} hold', 0)} of {found.get(f'{m} judged', 0)}" for m in MODELS]
-    return "| " + " | ".join(map(str, [title, sum(told), *told, *hold])) + " |"
+    kinds = [found.get(kind, 0) for kind in KINDS]
+    cells: list[Any] = [title, sum(kinds), *kinds]
+    for m in MODELS:
+        cells.append(f"{found.get(f'{m} {HOLDS}', 0)} of {found.get(f'{m} judged', 0)}")
+        cells.append(found.get(f"{m} {OPEN}", 0))
+    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def markdown(records: Sequence[Record]) -> str:
@@ -176,10 +188,10 @@ def markdown(records: Sequence[Record]) -> str:
         "# Statements of the papers",
         "",
         "Written by `make reproduce`: every quantitative or directional statement in the texts of "
-        f"{len(texts)} papers, with the cells or claims that check it. *Holds*: all its cells are "
-        "reproduced and all its claims hold; else the number of those that do. Cells and claims "
-        "are in the "
-        "[scorecard](scorecard.md), which also gives the causes of what fails.",
+        f"{len(texts)} papers, with the cells or claims that check it. {RULE} Of the others the "
+        "number of cells and claims that hold is given. Statements whose numbers cannot fail are "
+        "marked *by definition*. Cells and claims are in the [scorecard](scorecard.md), which also "
+        "gives the causes of what fails.",
         "",
         overview_markdown(records),
     ]
@@ -190,7 +202,7 @@ def markdown(records: Sequence[Record]) -> str:
         lines += ["", f"## {title}", "", "| Section | Statement | Held by | Packets | Fluid |"]
         lines.append("|---|---|---|---|---|")
         for one, judged in results(paper, list(group)):
-            cells = [one.section, one.text, _held_by(one), *(_told(judged[m]) for m in MODELS)]
+            cells = [one.section, one.text, _held_by(one), *(told(judged[m]) for m in MODELS)]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -202,9 +214,12 @@ def _held_by(one: Statement) -> str:
     return ", ".join(told)
 
 
-def _told(judged: Sequence[bool]) -> str:
+def told(found: Sequence[str]) -> str:
+    """Result of a statement from those of its cells and claims, such as "2 of 3"; "" of none."""
+    judged = [each for each in found if each != CERTAIN]
     if not judged:
-        return ""
-    if all(judged):
-        return "holds"
-    return f"{sum(judged)} of {len(judged)}" if any(judged) else "fails"
+        return CERTAIN if found else ""
+    if FAILS not in judged:
+        return OPEN if OPEN in judged else HOLDS
+    good = judged.count(HOLDS)
+    return f"{good} of {len(judged)}" if good else FAILS

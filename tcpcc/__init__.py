@@ -1,4 +1,4 @@
-"""tcpcc: congestion control written once, simulated by packet, fluid, hybrid and mean-field models.
+"""tcpcc: congestion control written once, simulated by a packet, a fluid and a hybrid model.
 
 >>> import tcpcc as tc
 >>> net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)

@@ -1,4 +1,5 @@
-"""A small benchmark: packets per CPU second of each engine, and of ns-2 if it is installed.
+"""A small benchmark: packets per CPU second of the packet model and of ns-2 if it is installed, and
+CPU time of each model.
 
 NewReno flows, started 0.1 s apart, over a dumbbell with access links of 1 Gb/s, a base RTT of 40 ms
 and a buffer of one bandwidth-delay product. Speed counts the data packets that the bottleneck sent.
@@ -7,6 +8,7 @@ Ratios are to ns-2 in the same run, since times alone mean little on a busy mach
 
 from __future__ import annotations
 
+import math
 import resource
 import shutil
 import subprocess
@@ -14,6 +16,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tcpcc.errors import TcpccError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +32,14 @@ PACKETS = 750_000
 
 ROUNDS = 4
 """Runs of each engine; the fastest one counts."""
+
+MILLISECONDS: dict[str, dict[str, Any]] = {
+    "packet": {}, "trains": {"trains": 16}, "fluid": {"model": "fluid"},
+}  # fmt: skip
+"""Options of the runs of which the CPU time of a simulated minute is measured."""
+
+MARKS = ("<!-- speed: written by tcpcc bench --readme -->", "<!-- end of speed -->")
+"""Lines around the table in README.md."""
 
 NS2_SCRIPT = Path(__file__).parents[1] / "tests" / "benchmarks" / "dumbbell.tcl"
 
@@ -80,25 +92,30 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
 
     Returns:
         one row per case: thousands of packets per CPU second of the compiled driver, the SimPy
-        driver and ns-2 (None without it), the ratio of the first to ns-2, and CPU milliseconds of
-        the fluid model per simulated minute.
+        driver and ns-2 (None without it), the ratio of the first to ns-2, and CPU milliseconds
+        per simulated minute of packets, packets in trains, and the fluid model.
     """
     import pandas as pd
 
-    for model, driver in (("packet", "compiled"), ("packet", "simpy"), ("fluid", "compiled")):
-        speed(scenario(10e6, 1, 1000), model, driver)  # compiles
+    first = scenario(10e6, 1, 1000)  # its runs compile
+    for given in ({}, {"driver": "simpy"}, *MILLISECONDS.values()):
+        speed(first, **given)
     rows: list[dict[str, Any]] = []
     for rate, flows in CASES:
         report(f"{rate / 1e6:g} Mb/s, {flows} flow{'s' * (flows > 1)} ...")
         case = scenario(rate, flows)
         short = scenario(rate, flows, PACKETS / 10)
-        runs: dict[str, list[float]] = {"compiled": [], "simpy": [], "ns2": [], "fluid": []}
+        runs: dict[str, list[float]] = {"compiled": [], "simpy": [], "ns2": []}
+        seconds = dict.fromkeys(MILLISECONDS, math.inf)
         for _ in range(ROUNDS):
-            runs["compiled"].append(_thousands(speed(case)))
+            for name, given in MILLISECONDS.items():
+                measured = speed(case, **given)
+                seconds[name] = min(seconds[name], measured[1])
+                if name == "packet":
+                    runs["compiled"].append(_thousands(measured))
             runs["simpy"].append(_thousands(speed(short, driver="simpy")))
             if has_ns2():
                 runs["ns2"].append(_thousands(ns2_speed(rate, flows, case.duration)))
-            runs["fluid"].append(speed(case, "fluid")[1])
         compiled, ns2 = max(runs["compiled"]), max(runs["ns2"], default=None)
         rows.append(
             {
@@ -108,7 +125,7 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
                 "SimPy k/s": round(max(runs["simpy"])),
                 "ns-2 k/s": None if ns2 is None else round(ns2),
                 "compiled / ns-2": None if ns2 is None else round(compiled / ns2, 1),
-                "fluid ms/min": min(runs["fluid"]) * 60e3 / case.duration,
+                **{f"{name} ms/min": s * 60e3 / case.duration for name, s in seconds.items()},
             }
         )
     return pd.DataFrame(rows)
@@ -117,3 +134,33 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
 def _thousands(measured: tuple[float, float]) -> float:
     packets, seconds = measured
     return packets / seconds / 1e3
+
+
+def readme_table(found: pd.DataFrame) -> str:
+    """The table of README.md, in millions of packets per CPU second."""
+    lines = [
+        "| bottleneck | flows | compiled | SimPy driver | ns-2 | compiled / ns-2 |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for row in found.to_dict("records"):
+        millions = [row[f"{name} k/s"] / 1e3 for name in ("compiled", "SimPy", "ns-2")]
+        speeds = [f"{x:.1f} M" if x >= 1 else f"{x:.2f} M" for x in millions]
+        cells = [f"{row['Mb/s']:g} Mb/s", f"{row['flows']}", *speeds]
+        lines.append(f"| {' | '.join(cells)} | {row['compiled / ns-2']:.1f} |")
+    return "\n".join(lines)
+
+
+def write_readme(found: pd.DataFrame, path: Path) -> None:
+    """Write the table between the marks in `path`.
+
+    Raises:
+        TcpccError: ns-2 is not installed, or the file has no marks.
+    """
+    if found["ns-2 k/s"].isna().any():
+        raise TcpccError("bench --readme: needs ns-2 (the program ns) and a checkout of tcpcc")
+    text = path.read_text() if path.is_file() else ""
+    if not all(mark in text for mark in MARKS):
+        raise TcpccError(f"bench --readme: {path}: has no line {MARKS[0]!r}")
+    before, rest = text.split(MARKS[0])
+    after = rest.split(MARKS[1])[1]
+    path.write_text(f"{before}{MARKS[0]}\n\n{readme_table(found)}\n\n{MARKS[1]}{after}")

@@ -10,6 +10,7 @@ import html
 import math
 import numbers
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -19,7 +20,7 @@ import numpy as np
 
 from tcpcc import rich
 from tcpcc.engine.subset import Fields
-from tcpcc.errors import ScenarioError, real, refuse, unknown
+from tcpcc.errors import ScenarioError, ScenarioWarning, real, refuse, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,11 +265,27 @@ class Registry(Mapping[str, D], Generic[D]):
         self.kind = kind
         self.columns = columns
         self._known: dict[str, D] = {}
+        self._by: dict[str, str] = {}  # name -> module that registered it
 
-    def add(self, definition: D) -> D:
+    def add(self, definition: D, by: str = "tcpcc") -> D:
         """Register `definition` under its name and return it. It replaces an older definition of
-        that name, for example when a notebook cell is run again."""
-        self._known[definition.name] = definition
+        that name, for example when a notebook cell is run again.
+
+        Args:
+            definition: the definition.
+            by: module that registers it; a warning says that it replaces one of another module.
+        """
+        name = definition.name
+        before = self._by.get(name, by)
+        if before != by and not _is_ours(by):
+            whose = "built-in one" if _is_ours(before) else f"one of {before}"
+            warnings.warn(
+                f"{self.kind} {name!r} replaces the {whose}: the name means the new one from now"
+                " on; another name keeps both",
+                ScenarioWarning,
+                stacklevel=3,
+            )
+        self._known[name], self._by[name] = definition, by
         return definition
 
     def find(self, name: str | D) -> D:
@@ -324,14 +341,20 @@ class Registry(Mapping[str, D], Generic[D]):
 
 def register(definition: D) -> D:
     """Register a controller, a slow-start rule, a queue discipline or a loss recovery under its
-    name, and return it. It replaces an older one of the same kind and name.
+    name, and return it. It replaces an older one of the same kind and name, with a warning if that
+    is built in or of another module.
 
     Raises:
         ScenarioError: `definition` is not of these kinds.
     """
     if not isinstance(definition, Definition):
         raise refuse("register", definition, "a Controller, StartUp, Discipline or Recovery")
-    return cast(D, type(definition).registry.add(definition))
+    by = str(sys._getframe(1).f_globals.get("__name__", ""))
+    return cast(D, type(definition).registry.add(definition, by))
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "tcpcc"
 
 
 def callable_module(

@@ -17,8 +17,16 @@ class ScenarioError(TcpccError, ValueError):
     """An invalid scenario, setting or request; raised before anything runs."""
 
 
+class CacheWarning(UserWarning):
+    """Machine code cannot be stored, so that each process compiles it anew."""
+
+
 class ScenarioWarning(UserWarning):
     """A scenario that runs, but probably not as it was meant."""
+
+
+class TraceWarning(UserWarning):
+    """A trace of another program of which a part could not be read."""
 
 
 #: Names that other tools or former versions use -> the name here.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,14 +17,24 @@ import psutil
 _HOST = f"{zlib.crc32(node().encode()):08x}"
 _PART = re.compile(r"\..*\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.part")
 _cleaned: set[Path] = set()
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk, quota, largest file of the process
+
+
+class DiskFullError(OSError):
+    """The disk has no room for a file; one line with the file and its size."""
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], size: int | None = None) -> Iterator[Path]:
     """A temporary path to write to; the file gets its real name only if the block succeeds.
 
+    Args:
+        path: path of the file.
+        size: bytes that the file will have, for the error; None: unknown.
+
     Raises:
-        OSError: the directory does not exist or is not writable.
+        DiskFullError: the disk has no room for the file.
+        OSError: the directory does not exist or is not writable; the message names the file.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -32,8 +44,30 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield part
         os.replace(part, target)
+    except OSError as error:
+        if error.errno not in _FULL:
+            if error.filename not in (None, str(part), part) or error.strerror is None:
+                raise
+            raise type(error)(f"{target}: cannot be written: {error.strerror}") from None
+        written = part.stat().st_size if part.exists() else 0
+        known = size or getattr(error, "needed", None)
+        needed = _amount(known) if known else f"more than {_amount(written)}"
+        part.unlink(missing_ok=True)  # its part does not count as used
+        free = _amount(shutil.disk_usage(target.parent).free)
+        raise DiskFullError(
+            f"{target}: {error.strerror}: the file needs {needed}, {free} are free"
+        ) from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def _amount(size: float) -> str:
+    """A number of bytes for a message."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} GiB"
 
 
 def check_target(path: str | os.PathLike[str]) -> None:

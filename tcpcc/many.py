@@ -7,13 +7,13 @@ not release it and runs in processes. Inside `with on_cluster("dask")` (or "ray"
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import itertools
 import os
 import pickle
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.bars import bar
-from tcpcc.engine.source import code_digest
-from tcpcc.errors import ScenarioError, TcpccError, refuse, unknown, whole
+from tcpcc.engine.framed import digest
+from tcpcc.engine.source import encoded
+from tcpcc.errors import ScenarioError, ScenarioWarning, TcpccError, refuse, unknown, whole
 from tcpcc.files import clean
 from tcpcc.results import Run, shelf
 from tcpcc.scenario.spec import require_scenario
@@ -87,7 +88,7 @@ def simulate_many(
         cache: folder in which each run is saved as soon as it is finished; created if necessary.
             Saved runs are loaded, not simulated, so an interrupted sweep can resume. A saved run
             is used only if scenario, model, options, the controllers' rules and the code of tcpcc
-            are all unchanged.
+            are all unchanged. If a run cannot be saved, a warning says so, once.
         keep_from: least CPU time of a run that is saved, s. Saving and loading take some
             milliseconds per run.
         processes: use processes instead of threads. Threads run the compiled loop in parallel, but
@@ -144,6 +145,9 @@ def on_cluster(where: str) -> Iterator[None]:
 
 
 CLUSTERS = ("dask", "ray")
+
+PART = 8
+"""Simulations per processor whose results arrive together where a backend returns lists (Ray)."""
 
 
 class Simulations:
@@ -203,7 +207,7 @@ class Simulations:
         if hasattr(self._work, "close"):
             self._work.close()
         with _saving:
-            _ended.add(self._id)
+            _running.discard(self._id)
 
     def begin(self) -> None:
         """Load saved runs and start the other simulations in the background."""
@@ -275,7 +279,22 @@ class Simulations:
             yield from self._load()
             self._start()
         yield from self._kept
-        yield from self._work
+        missing = dict.fromkeys(self._todo)
+        warned = False
+        try:
+            for key, run, unsaved in self._work:
+                del missing[key]
+                yield key, run
+                if unsaved is not None and not warned:
+                    warned = True
+                    line = f"cache {self._cache}: a run is not saved: {unsaved}; the sweep goes on"
+                    warnings.warn(line, RuntimeWarning, stacklevel=2)
+        except Exception as error:  # of joblib or the cluster; errors of runs are results
+            lost = _lost(error)
+            for key in missing:
+                place = self._places[key]
+                saved = None if place is None else shelf.take(place)
+                yield key, lost if saved is None else saved
 
     def _load(self) -> Iterator[tuple[int, Run]]:
         for key, place in self._places.items():
@@ -289,7 +308,8 @@ class Simulations:
         if not self._todo:  # start no processes
             self._work = ()
             return
-        from joblib import Parallel, delayed
+        _running.add(self._id)
+        from joblib import Parallel, delayed, effective_n_jobs
         from joblib.parallel import get_active_backend
 
         backend, _ = get_active_backend(prefer=self._prefer)
@@ -297,7 +317,8 @@ class Simulations:
         return_as = "generator_unordered" if streams else "list"
         parallel = Parallel(n_jobs=self._jobs, prefer=self._prefer, return_as=return_as)
         threads = getattr(backend, "uses_threads", False)
-        self._work = parallel(
+        silent = [] if threads else _silenced()
+        jobs = (
             delayed(_one)(
                 key,
                 self._scenarios[key] if threads else _packed(self._scenarios[key]),
@@ -306,9 +327,26 @@ class Simulations:
                 self._places[key],
                 self._keep_from,
                 self._id,
+                silent,
             )
             for key in self._todo
         )
+        if streams:
+            self._work = parallel(jobs)
+        else:  # so that the loss of a worker loses one part
+            part = PART * effective_n_jobs(self._jobs)
+            parts = iter(lambda: list(itertools.islice(jobs, part)), [])
+            self._work = (result for each in parts for result in parallel(each))
+
+
+def _lost(error: Exception) -> TcpccError:
+    """The error of simulations whose worker has ended."""
+    reason = " ".join(str(error).split())
+    reason = reason if len(reason) <= 200 else reason[:197] + "..."
+    return TcpccError(
+        f"a worker was lost ({type(error).__name__}: {reason}); finished runs are kept, run the"
+        " others again"
+    )
 
 
 def _title(index: int, scenario: Scenario) -> str:
@@ -321,7 +359,7 @@ def _title(index: int, scenario: Scenario) -> str:
 def told_failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
     first = failed[min(failed)]
     kind = "" if isinstance(first, TcpccError) else f"{type(first).__name__}: "
-    return f"{len(failed)} of {total} runs failed; {name}: {kind}{first}"
+    return f"{len(failed)} of {total} runs failed; {name}: {kind}{' '.join(str(first).split())}"
 
 
 def told_interrupted(done: int, total: int, cache: str | Path | None) -> str:
@@ -350,8 +388,19 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 # After the end of a sweep nothing is saved; the end waits for a save in progress.
 _saving = threading.Lock()
-_ended: set[tuple[int, int]] = set()
+_running: set[tuple[int, int]] = set()  # sweeps of this process
 _numbers = itertools.count()
+
+
+def _silenced() -> list[type[Warning]]:
+    """The warnings before a run that this process ignores."""
+    from tcpcc.models.limits import ModelWarning
+
+    def action(category: type[Warning]) -> str:
+        plain = ((what, of) for what, text, of, file, _ in warnings.filters if not (text or file))
+        return next((what for what, of in plain if issubclass(category, of)), "default")
+
+    return [c for c in (ModelWarning, ScenarioWarning) if action(c) == "ignore"]
 
 
 def _one(
@@ -362,19 +411,26 @@ def _one(
     place: Path | None,
     keep_from: float,
     sweep_id: tuple[int, int],
-) -> tuple[int, Run | Exception]:
+    silent: Sequence[type[Warning]] = (),
+) -> tuple[int, Run | Exception, str | None]:
+    """A run or its error, and why it could not be saved; without the `silent` warnings."""
     from tcpcc import models
 
+    for category in silent:
+        warnings.simplefilter("ignore", category)
     try:
         scenario = _unpacked(work, sweep_id[0]) if isinstance(work, bytes) else work
         run = models.simulate(scenario, model=model, **options)
     except Exception as error:
-        return key, error
+        return key, error, None
     if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
         with _saving:
-            if sweep_id not in _ended:
-                shelf.put(place, run)
-    return key, run
+            if sweep_id in _running or sweep_id[0] != os.getpid():
+                try:
+                    shelf.put(place, run)
+                except Exception as error:  # the run is not lost
+                    return key, run, str(error) or type(error).__name__
+    return key, run, None
 
 
 def _packed(scenario: Scenario) -> bytes:
@@ -439,24 +495,19 @@ def _cache_name(scenario: Scenario, model: str, options: Mapping[str, Any]) -> s
     for name, value in options.items():
         if not isinstance(value, plain):
             raise refuse(name, value, "a number, a string or None when runs are cached")
-    given = (f"{k}={v!r}" for k, v in sorted(options.items()))
-    parts = [_code_digest(), _fingerprint(scenario), model, *given]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
+    given = encoded(tuple(sorted(options.items())))
+    return digest(_code_digest(), _fingerprint(scenario), model, given)[:32]
 
 
 def _fingerprint(scenario: Scenario) -> str:
     """Hash of the scenario's digest and the code of its rules, which may change between runs."""
-    digest = hashlib.sha256(scenario.digest.encode())
-    for definition in _definitions(scenario):
-        for setting in fields(definition):  # type: ignore[arg-type]
-            value = getattr(definition, setting.name)
-            if setting.name in _WORDS:
-                continue
-            if isinstance(value, Mapping):
-                value = dict(value)
-            text = code_digest(value) if callable(value) else repr(value)
-            digest.update(f"{type(definition).__name__}.{setting.name}={text}\n".encode())
-    return digest.hexdigest()
+    settings = tuple(
+        (type(definition).__name__, setting.name, getattr(definition, setting.name))
+        for definition in _definitions(scenario)
+        for setting in fields(definition)  # type: ignore[arg-type]
+        if setting.name not in _WORDS
+    )
+    return digest(scenario.digest, encoded(settings))
 
 
 _WORDS = ("summary", "source")  # text for readers, which does not change the result
@@ -465,8 +516,8 @@ _WORDS = ("summary", "source")  # text for readers, which does not change the re
 @once
 def _code_digest() -> str:
     """Hash of the package's source: an edited engine must not load old runs."""
-    digest = hashlib.sha256()
+    parts: list[bytes | str] = []
     here = Path(__file__).parent
     for file in sorted(here.rglob("*.py")):
-        digest.update(file.relative_to(here).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()
+        parts += [file.relative_to(here).as_posix(), file.read_bytes()]
+    return digest(*parts)

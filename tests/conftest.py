@@ -58,15 +58,16 @@ def conserved():
     from tcpcc.models.packet import read_out
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(read_out, "_edges", _checked(read_out._edges, conservation.check_packets))
+        patch.setattr(read_out, "_edges", _checked(read_out._edges))
         yield
 
 
-def _checked(function, check):
+def _checked(function):
     @functools.wraps(function)
-    def checked(world, *args):
-        found = function(world, *args)
-        check(world)
+    def checked(world, until):
+        found = function(world, until)
+        conservation.check_packets(world)
+        conservation.check_links(world, until)
         return found
 
     return checked

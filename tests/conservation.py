@@ -1,10 +1,18 @@
 """Conservation, checked at the end of each simulated run of the tests (`conftest.conservation`).
 
 For each flow sent = arrived + dropped + in flight, data and ACKs together, counted one by one, in
-the packet, fluid and hybrid model.
+the packet model, with trains too, and in the hybrid. At each link arrived = dropped + sent + held
+in the record, and no link sends more than its rate allows.
 """
 
+import dataclasses
+import math
+
 import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.models.trains import train_records as trains
+from tcpcc.results.recording import capacities
 
 
 def check_packets(world):
@@ -34,3 +42,83 @@ def check_packets(world):
         assert sums["sent"] == tcp["sent"].sum() + cbr["sent"].sum(), "the record of what was sent"
         lost = sums["dropped"] + sums["acks_dropped"]
         assert lost <= flows["dropped"].sum(), "the record of what was dropped"
+
+
+def check_links(world, until):
+    """At each recorded link arrived = dropped + sent + held, in packets and within one packet.
+
+    A link of trains holds a fluid: a packet more for each train that is arriving, and for each
+    packet that a packet stands for.
+    """
+    duration = world.scenario.duration
+    if until < duration:  # the bins have transmissions that end later
+        return
+    ends = np.minimum(world.scenario.interval * np.arange(1, world.n_bins + 1), duration)
+    resolved = dataclasses.replace(
+        world.resolved, changes=(*world.resolved.changes, *world.schedule.by_hand)
+    )
+    most = capacities(resolved, ends)
+    for column, i in enumerate(world.recorded):
+        name = world.resolved.links[i].name
+        bins, link = world.link_bins[column], world.links[world.paths.row_of[i]]
+        capacity = most[:, column]
+        assert (bins["sent_bits"] <= capacity * (1 + 1e-9) + 1e-3).all(), f"{name}: above its rate"
+        assert (bins["sent_bits"] >= -1e-3).all(), f"{name}: a negative amount sent"
+        assert bins["arrived"].sum() <= link["arrived"], f"{name}: the record of arrivals"
+        assert bins["drops"].sum() <= link["dropped"], f"{name}: the record of drops"
+        data, small, n_small = sizes_on(world, i)
+        if data is None:
+            continue
+        in_link = bins["arrived"].sum() - bins["drops"].sum() - bins["sent_bits"].sum() / 8 / data
+        least, held = held_at(world, i, link, duration)
+        saved = (1 - small / data) * n_small  # smaller packets count as less than one
+        assert least - 1.01 <= in_link <= held + saved + 1.01, (
+            f"{name}: {in_link:.3f} packets have arrived and were neither dropped nor sent;"
+            f" it holds {least:.3f} to {held:.3f}, and {n_small} small ones passed"
+        )
+
+
+def sizes_on(world, i):
+    """Size of data packets on link `i` (None: several), of SYNs, and how many SYNs at most."""
+    sizes, small, n_small = set(), math.inf, 0
+    for number, flow in enumerate(world.resolved.flows):
+        count = getattr(flow.spec, "count", 1)
+        if i in flow.forward:
+            sizes.add(flow.spec.packet_size)
+            if getattr(flow.spec, "transport", None) and flow.spec.transport.handshake:
+                small = min(small, flow.spec.ack_size)
+                n_small += count * (1 + int(world.tcp["timeouts"][number]))
+        if i in flow.reverse:
+            sizes.add(flow.spec.ack_size)
+    for load in world.resolved.workloads:
+        if i in load.kinds[0].forward or i in load.kinds[0].reverse:
+            return None, 0, 0
+    return (sizes.pop() if len(sizes) == 1 else None), small if n_small else 0, n_small
+
+
+def held_at(world, i, link, duration):
+    """Packets that link `i` holds at the end of the run, at least and at most."""
+    if link["scheduled"]:
+        held = int(link["stored"] + link["sending"])
+        return held - 1, held
+    memory = getattr(world, "in_trains", None)
+    kinds = set()
+    if memory is not None:
+        pool, lines = memory.__self__.pools[i], memory.__self__.lines
+        at = world.paths.hops["link"] == address(world.links) + world.links.itemsize * i
+        kinds = set(lines["kind"][at])
+        if kinds == {trains.SHARED}:
+            arriving = lines[at & (lines["arriving"] != 0)]
+            part = sum(memory.__self__.trains[line["head"]]["count"] for line in arriving)
+            held = (pool["backlog"] + pool["pending"]) / pool["size"]
+            part = max(part, float(memory().sum()))  # losses of trains that are on their way
+            return held - part - pool["each"], held + part + pool["each"]
+        if kinds != {trains.SINGLE}:
+            # a lone link counts a train as arrived that begins before the end of the run
+            trains_on_way = float(memory().sum())
+            return -trains_on_way, math.inf
+    ring = world.rings.arrays.get(("queue", i))
+    if ring is None:
+        return 0, math.inf
+    waiting = np.arange(link["queue_head"], link["queue_tail"]) % len(ring)
+    return 0, np.count_nonzero(ring["leaves"][waiting] > duration) + 1

@@ -81,9 +81,8 @@ def kills(count: int, seed: int = 1) -> None:
 def runs(count: int) -> None:
     process, marks = psutil.Process(), []
     for k, case in enumerate(scenarios(count)):
-        model = "fluid" if k % 2 else "packet"
-        options = {"driver": "simpy"} if k % 10 == 0 else {}
-        tc.simulate(case, model, **options).summary()
+        ways = ({"driver": "simpy"} if k % 10 == 0 else {}, {"trains": 16}, {"model": "fluid"})
+        tc.simulate(case, **ways[k % 3]).summary()
         if (k + 1) % (count // 10) == 0:
             gc.collect()
             marks.append(process.memory_info().rss / 2**20)

@@ -1,5 +1,7 @@
 """Compare a model with packets: ``python -m experiments.battery --model fluid``.
 
+The models are the fluid model, the hybrid, and "trains", the packet model with ``trains=16``.
+
 Prints a row for each kind of scenario, and with ``--list`` each number that is off. The packets'
 numbers come from experiments/data/battery.csv; ``--accept`` simulates them again, with the models
 given, and stores all. ``--docs`` writes the stored tables into docs/models.md. ``--model packet``
@@ -20,12 +22,13 @@ import tcpcc as tc
 from experiments.battery.measures import lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, phase_free
 from experiments.published import DATA
-from tcpcc.models.refusals import FluidWarning
+from tcpcc.models.limits import ModelWarning
 
 STORED = DATA / "battery.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 SEEDS = (1, 2, 3, 4)
-MODELS = ("fluid", "hybrid", "meanfield")
+MODELS = ("trains", "fluid", "hybrid")
+TRAINS = 16  # of "trains", the packet model with trains
 REFERENCE = "packet"
 CHECK = "packet, 3 x noise"  # the column of packets with more noise
 MORE_NOISE = 3.0
@@ -35,9 +38,12 @@ DIGITS = 6
 def _seed(name: str, model: str, seed: int) -> dict[str, float] | None:
     """Measures of one run; None if the model refuses the scenario."""
     case = CASES[name]
-    noise = MORE_NOISE if model == CHECK else 1.0
+    scenario = phase_free(case.scenario, seed, MORE_NOISE if model == CHECK else 1.0)
     try:
-        run = tc.simulate(phase_free(case.scenario, seed, noise), model=model.split(",")[0])
+        if model == "trains":
+            run = tc.simulate(scenario, trains=TRAINS)
+        else:
+            run = tc.simulate(scenario, model=model.split(",")[0])
     except tc.ScenarioError:
         return None
     return measure(case, run)
@@ -175,7 +181,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--accept", action="store_true", help="simulate packets too and store it")
     parser.add_argument("--docs", action="store_true", help="write the tables of docs/models.md")
     given = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", FluidWarning)
+    warnings.simplefilter("ignore", ModelWarning)
     names = [n for n in CASES if not given.kind or given.kind in CASES[n].kind]
     models = [
         CHECK if m == "packet" else m for m in given.model or ([] if given.docs else ["fluid"])

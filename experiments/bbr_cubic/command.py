@@ -54,6 +54,8 @@ def reproduce(options: argparse.Namespace) -> None:
                 results[item] += rows
                 if options.figures and model == "packet":
                     drawn |= dict(_of_shares({**tables.stored(model), **found}))
+    if options.accept:
+        print(f"wrote {tables.renew_page()}", file=sys.stderr)
     _show(results, options.json)
     for name, figure in drawn.items():
         for file in pictures.save(figure, FIGURES / f"bbr_cubic_{name}", ("png", "pdf")):

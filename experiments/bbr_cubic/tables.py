@@ -16,6 +16,7 @@ from experiments.published import DATA
 from tcpcc.files import whole_file
 from tcpcc.many import Simulations
 
+PAGE = DATA.parents[1] / "docs" / "bbr_cubic.md"
 STORED = {"packet": DATA / "bbr_cubic.csv", "fluid": DATA / "bbr_cubic_fluid.csv"}
 """Files of the accepted numbers by model."""
 
@@ -47,6 +48,15 @@ def throughputs(run: tc.Run) -> tuple[float, float]:
         rates = run.goodput(first, first + s.DURATION).values[mine]
         found.append(float(rates.sum()) / 1e6)
     return found[0], found[1]
+
+
+def renew_page(page: Path = PAGE) -> Path:
+    """Write `page_rows` into the table of a page."""
+    text = page.read_text(encoding="utf-8")
+    head, line, rest = text.partition("|---|--:|--:|---|--:|--:|--:|\n")
+    _, end, after = rest.partition("\n\n")
+    page.write_text(head + line + "\n".join(page_rows()) + end + after, encoding="utf-8")
+    return page
 
 
 def simulated(

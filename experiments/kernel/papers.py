@@ -36,7 +36,6 @@ from experiments.kernel.cases import PACKET, PROCESSING, QUICK_ACKS, STEP, Case,
 from experiments.kernel.compare import Sender, sender_of, senders
 from experiments.quick_vegas import scenarios as quick
 from experiments.red_fairness.scenarios import TABLES
-from experiments.seeds import OPTIONS
 from experiments.tcp_fusion import scenarios as fusion
 from experiments.westwood_rbe import scenarios as westwood
 
@@ -92,8 +91,7 @@ class Trial:
     def ours(self, model: str) -> list[list[Sender]]:
         """Our senders: one run, or with two flows one for each start time in `SHIFTS`."""
         shifts = SHIFTS if len(self.kinds) > 1 else SHIFTS[:1]
-        options = OPTIONS[model]
-        runs = [tc.simulate(self.scenario(float(t)), model=model, **options) for t in shifts]
+        runs = [tc.simulate(self.scenario(float(t)), model=model) for t in shifts]
         return [[sender_of(run, k) for k in range(len(self.kinds))] for run in runs]
 
 

@@ -39,6 +39,7 @@ PAPER = Paper(
             figure: Item(s.bdp_runs, partial(t.bdp_values, event), chart=f.chart_convergence)
             for figure, event in EVENTS.items()
         },
+        "ramp": Item(s.ramp_runs, draw=f.draw_ramps, models=("fluid",)),
         "table_1": Item(
             partial(s.sharing_runs, tuple(s.NAMES), s.JITTERS),
             partial(t.each_controller, t.utilizations),

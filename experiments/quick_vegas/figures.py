@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -112,6 +112,44 @@ def draw_queues(runs: Mapping[str, Runs]) -> Figure:
         for ax in axes[:, 0]:
             ax.set_ylabel("Queue (packets)")
         figure.align_ylabels(axes[:, 0])
+    return figure
+
+
+def draw_ramps(runs: Mapping[str, Runs]) -> Figure:
+    """Windows after the CBR traffic stops, and the time in which they double, in the fluid model.
+
+    Dashed: with an empty queue Vegas adds 1 packet in each RTT R. Quick Vegas adds beta, 2 beta, 3
+    beta ... in every other RTT: beta (t / 2R)^2 / 2 packets in the time t.
+    """
+    import matplotlib.pyplot as plt
+
+    rtt, beta = 0.1, s.THRESHOLDS["beta"]
+    forms = {
+        "vegas": lambda far: rtt * far,
+        "quick_vegas": lambda far: 2 * rtt * np.sqrt(2 * far / beta),
+    }
+    sizes = s.BDPS[1:]
+    far = np.array(sizes) / 16e3  # half of it, in packets of 8 kb
+    dashed: dict[str, Any] = {"color": plots.BLACK, "lw": 0.9, "ls": plots.DASHES[1]}
+    with plots.style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
+        for kind, form in forms.items():
+            colour, marker = plots.ALGORITHMS[kind]
+            of_kind = [runs["fluid"][kind, bdp] for bdp in sizes]
+            window = of_kind[sizes.index(5e6)].data["cwnd"].isel(flow=0).sel(time=slice(160, 195))
+            left.plot(window["time"] - 160, window, color=colour, label=s.NAMES[kind])
+            added = np.linspace(0, float(window[-1] - window[0]), 100)
+            left.plot(form(added), float(window[0]) + added, **dashed)
+            times = [tables.settling("doubled", run) for run in of_kind]
+            right.plot(far, times, marker, color=colour, ms=5)
+            right.plot(far, form(far), **dashed)
+        left.set(xlabel="Time since the CBR traffic stopped (s)", ylabel="Window (packets)")
+        right.set(xscale="log", yscale="log", xlabel="Packets added (half a BDP)")
+        right.set_ylabel("Time to double the window (s)")
+        right.set_xticks([30, 100, 300], ["30", "100", "300"])
+        right.set_xticks([], minor=True)
+        left.plot([], [], **dashed, label="closed form")
+        charts.legend_above(figure, [left])
     return figure
 
 

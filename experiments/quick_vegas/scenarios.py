@@ -126,6 +126,10 @@ def bdp_runs() -> dict[Any, tc.Scenario]:
     }
 
 
+def ramp_runs() -> dict[Any, tc.Scenario]:
+    return {(name, bdp): basic(name, bdp=bdp) for name in VEGAS_KIND for bdp in BDPS[1:]}
+
+
 def sharing_runs(controllers: Sequence[str], seeds: Sequence[int] = ()) -> dict[Any, tc.Scenario]:
     runs: dict[Any, tc.Scenario] = {(name, 0): sharing(name) for name in controllers}
     return runs | {("newreno", seed): sharing("newreno", seed=seed) for seed in seeds}

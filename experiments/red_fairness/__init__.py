@@ -101,6 +101,7 @@ PAPER = Paper(
         "cause": Item(studies.cause_runs, studies.cause_values),
         "vegas_alone": Item(studies.alone_runs, studies.alone_values),
         "thresholds": Item(studies.threshold_runs, studies.threshold_values),
+        "smooth_limit": Item(studies.limit_runs, draw=study_figures.draw_limit, models=("fluid",)),
         "improvements": Item(),
         "limits": Item(),
         "recovery": Item(

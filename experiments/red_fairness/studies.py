@@ -135,7 +135,9 @@ STEADY = 50.0
 """Start of the measurement, s."""
 
 
-def ten(kinds: str, thresholds: tuple[float, float] | None, seed: int) -> tc.Scenario:
+def ten(
+    kinds: str, thresholds: tuple[float, float] | None, seed: int, recovery: str = "vegas-ns2"
+) -> tc.Scenario:
     """Flows of kinds given by letters on the network of Table 4.2; RED with fixed thresholds."""
     return s.dumbbell(
         [s.KINDS[letter] for letter in kinds],
@@ -143,6 +145,7 @@ def ten(kinds: str, thresholds: tuple[float, float] | None, seed: int) -> tc.Sce
         buffer=s.TABLES["table_4_2"].buffer,
         queue=s.red(thresholds) if thresholds else None,
         seed=seed,
+        recovery=recovery,
     )
 
 
@@ -199,6 +202,22 @@ def threshold_values(runs: Runs) -> Values:
         for (row, (mix, column)), cell in tabulate(tables.of_mix, runs).items()
         if row in OF_THRESHOLDS
     }
+
+
+# The equilibrium of RED's queue in the fluid model: thresholds of kn and (k + 1)n packets.
+
+LOWER_THRESHOLDS = (10, 15, 20, 25, 30, 40, 50, 60)
+"""Packets, for ten flows; the upper threshold is 10 packets above."""
+
+
+def limit(lower: float, seed: int = 1) -> tc.Scenario:
+    """5V5R with RED; Vegas has the loss recovery of its paper."""
+    way = (lower, lower + 10)
+    return ten(5 * "V" + 5 * "R", way, seed, recovery="vegas")
+
+
+def limit_runs() -> dict[Any, tc.Scenario]:
+    return {(lower, seed): limit(lower, seed) for lower in LOWER_THRESHOLDS for seed in FEW_SEEDS}
 
 
 # The gain of RED depends on the simulator's loss recovery of Vegas.

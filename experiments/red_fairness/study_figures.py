@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import tcpcc as tc
 from experiments import charts
-from experiments.harness import Cells
+from experiments.harness import Cells, Runs
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import studies
 from tcpcc import plots
@@ -122,3 +122,46 @@ def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
 
 def _two_lines(words: str) -> str:
     return words.replace(", ", ",\n").replace(" beside ", ",\n")
+
+
+def draw_limit(runs: Mapping[str, Runs]) -> Figure:
+    """Vegas' share beside Reno, and RED's queue, against the lower threshold; five flows of each.
+
+    Dots are runs of the fluid model after 20 s, over seeds. The dashed line is the equilibrium of
+    its smooth limit, where there is one. The thesis chooses 30 and 40 packets.
+    """
+    import matplotlib.pyplot as plt
+
+    lowers = np.array(studies.LOWER_THRESHOLDS)
+    with plots.style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
+        for (lower, _), run in runs["fluid"].items():
+            rates = run.goodput(20).values
+            look: dict[str, Any] = {"color": plots.BLUE, "ms": 4, "alpha": 0.6}
+            left.plot(lower, rates[:5].mean() / rates[5:].mean(), "o", **look)
+            right.plot(lower, run.queue_mean(after=20), "o", **look)
+        found = {lower: _equilibrium(lower) for lower in np.linspace(lowers[0], lowers[-1], 26)}
+        for ax, k in ((left, 0), (right, 1)):
+            ax.plot(list(found), [of[k] for of in found.values()], color=plots.BLACK, lw=0.9,
+                    ls=plots.DASHES[1], label="smooth limit")  # fmt: skip
+            ax.axvline(30, color=plots.GREY, lw=0.8, ls=":", zorder=0)
+            ax.set_xlabel("Lower threshold (packets)")
+        left.set_ylim(0, 0.4)
+        right.set_ylim(0, 72)
+        right.fill_between(lowers, lowers, lowers + 10, color=plots.GREY, alpha=0.2,
+                           label="between the thresholds")  # fmt: skip
+        left.plot([], [], "o", **look, label="fluid")
+        left.set_ylabel("Vegas' throughput / Reno's")
+        right.set_ylabel("Queue (packets)")
+        charts.legend_above(figure, [left, right])
+    return figure
+
+
+def _equilibrium(lower: float) -> tuple[float, float]:
+    """Vegas' rate divided by Reno's, and the queue, packets; NaN without an equilibrium."""
+    try:
+        found = tc.equilibrium(studies.limit(lower))
+    except tc.NoEquilibriumError:
+        return np.nan, np.nan
+    rates = found["rate"].values
+    return rates[:5].mean() / rates[5:].mean(), float(found["queue"][0])

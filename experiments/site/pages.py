@@ -21,6 +21,24 @@ from experiments.report import heading
 MARKS = {"holds": "✓", "partly": "◐", "fails": "✗", "not run": "·"}
 """Symbols of a claim's verdicts."""
 
+
+class Kind(NamedTuple):
+    """Symbol, CSS class and words of a kind of verdict on a number."""
+
+    mark: str
+    look: str
+    words: str
+
+
+MARKS_OF_NUMBERS = {
+    "good": Kind("✓", "good", "reproduced"),
+    "loose": Kind("○", "partly", "in a tolerance of half the value or more"),
+    "open": Kind("?", "open", "undecided with these seeds"),
+    "direction": Kind("≈", "partly", "missed, but the direction holds"),
+    "bad": Kind("✗", "bad", "deviate"),
+}
+"""Kinds of verdicts on numbers, by names for the templates."""
+
 FOLDED = 8
 """Number of pairs up to which a claim lists all of them; with more, pairs that hold are folded."""
 
@@ -138,7 +156,7 @@ def grades(lines: Sequence[Line], model: str) -> dict[str, int]:
 def totals(lines: Iterable[Line], model: str) -> dict[str, int]:
     """Verdicts on the published numbers of several items, summed."""
     counts = [line.count(model, True) for line in lines]
-    return {name: sum(count[name] for count in counts) for name in ("good", "direction", "bad")}
+    return {name: sum(count[name] for count in counts) for name in MARKS_OF_NUMBERS}
 
 
 @dataclass
@@ -171,16 +189,16 @@ class Line:
         return sum(r.target is not None for r in self.records)
 
     def judged(self, model: str, printed: bool = False) -> list[str]:
-        """Verdicts on cells with a target; with `printed`, only those with a published number."""
-        held = [r for r in self.records if (r.published if printed else r.target) is not None]
-        return [v for r in held if (v := verdict(r, model))]
+        """Verdicts on models' numbers that can miss; with `printed`, only of published numbers."""
+        kept = [r for r in self.records if r.is_tested or (r.reference is not None and not printed)]
+        return [v for r in kept if (v := verdict(r, model))]
 
     def count(self, model: str, printed: bool = False) -> dict[str, int]:
-        """Number of verdicts that are good, only have the right direction, or are bad."""
-        verdicts = self.judged(model, printed)
-        good = sum(v in ("reproduced", "as the reference") for v in verdicts)
-        direction = verdicts.count("direction holds")
-        return {"good": good, "direction": direction, "bad": len(verdicts) - good - direction}
+        """Number of verdicts by the names of `MARKS_OF_NUMBERS`."""
+        names = {"reproduced": "good", "as the reference": "good", "loose match": "loose",
+                 "undecided": "open", "direction holds": "direction"}  # fmt: skip
+        found = Counter(names.get(v, "bad") for v in self.judged(model, printed))
+        return {name: found[name] for name in MARKS_OF_NUMBERS}
 
     def error(self, model: str) -> float:
         """Median of the absolute relative errors; NaN without errors."""
@@ -217,7 +235,7 @@ def verdict(record: Record, model: str) -> str | None:
     """Verdict on a model's number; None for a formula."""
     if record.formula is not None:
         return None
-    return record.verdict if model == "packet" else record.fluid_verdict
+    return record.judged(model)
 
 
 def _close(record: Record) -> bool:
@@ -245,6 +263,14 @@ def causes(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
 def check(paper: Paper, cause: str) -> str:
     """The test that computes a cause's evidence; empty for none."""
     return published.checks(paper.name).get(cause, "")
+
+
+def read(cells: Iterable[Cell]) -> list[str]:
+    """Sentences on published numbers that are not printed."""
+    found = {cell.read for cell in cells if cell.published is not None}
+    words = {"axis": "Published numbers were read off a figure.",
+             "sentence": "Some published numbers are inferred by us from a sentence."}  # fmt: skip
+    return [text for name, text in words.items() if name in found]
 
 
 def explained(lines: Iterable[Line], which: str) -> Counter[str]:

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from tqdm import tqdm
 
-from experiments import dots, harness, pictures, report, seeds
+from experiments import dots, harness, pictures, report
 from experiments.harness import CACHE, Item, Paper
 from experiments.keys import in_words
 from experiments.paper_table import STYLE, PaperTable
@@ -189,7 +189,6 @@ class _Page:
                     list(chosen.values()),
                     model=model,
                     keep_from=1.0,
-                    **seeds.OPTIONS[model],
                     **settings,
                 )
                 known[model] = dict(zip(chosen, fresh, strict=True))

@@ -34,6 +34,7 @@ PAPER = Paper(
         "kernel": Item(s.kernel_runs, t.table_1),
         "figure_1": Item(measure=t.figure_1, draw=f.draw_1),
         "figure_2": Item(s.figure_2_runs, draw=f.draw_2),
+        "band": Item(s.band_runs, draw=f.draw_band, models=("fluid",)),
         "figure_3": Item(networks=lambda: {"Laboratory": s.alone("Fusion", "1e-4", 1)}),
         "figure_4": Item(s.figure_4_runs, t.figure_4, chart=f.draw_4),
         "clock": Item(s.clock_runs, t.figure_4),

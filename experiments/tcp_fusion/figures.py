@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+D_MIN = 4e-3
+"""s: below this queueing delay Fusion's window grows fast; above three times this it falls."""
+
 Numbers = Mapping[str, Cells]
 """Numbers by model."""
 
@@ -87,6 +90,32 @@ def draw_2(runs: Mapping[str, Runs]) -> Figure:
             ax.set_ylim(bottom=0)
         charts.legend_above(figure, axes)
         figure.align_ylabels(axes)
+    return figure
+
+
+def draw_band(runs: Mapping[str, Runs]) -> Figure:
+    """Fusion's window in the fluid model, beside the windows with which d_min and 3 d_min queue.
+
+    These are C (d + d_min) and C (d + 3 d_min), with the link's rate C and the base RTT d. Below
+    the band the window grows fast, in it the window rests, until the Reno window overtakes it.
+    """
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.36))
+        for k, (ax, (name, rate)) in enumerate(zip(axes, s.BAND_RATES.items(), strict=True)):
+            run = runs["fluid"][name]
+            base, packets = float(run.data["base_rtt"][0]), rate / (8 * s.PACKET)
+            edges = [packets * (base + share * D_MIN) for share in (1, 3)]
+            ax.axhspan(*edges, color=plots.GREY, alpha=0.25, lw=0, label="band, closed form")
+            ax.plot(run.data["time"], run.data["cwnd"].isel(flow=0), color=COLOURS["Fusion"],
+                    label="Fusion, fluid")  # fmt: skip
+            full = packets * base + s.BUFFER * rate / 100e6
+            ax.axhline(full, color=plots.BLACK, lw=0.8, ls=":", label="link and buffer full")
+            ax.set(xlabel="Time (s)", xlim=(0, 120), ylim=(0, 1.08 * full))
+            charts.title(ax, k, name)
+        axes[0].set_ylabel("Window (packets)")
+        charts.legend_above(figure, axes)
     return figure
 
 

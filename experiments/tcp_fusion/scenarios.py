@@ -206,6 +206,20 @@ def round_trips(variant: str, longer: float, seed: int) -> tc.Scenario:
     )
 
 
+BAND_RATES = {"100 Mb/s": 100e6, "400 Mb/s": 400e6}
+
+
+def band_runs() -> dict[Any, tc.Scenario]:
+    """A Fusion flow alone in the laboratory, and at four times the rate and the buffer."""
+    return {
+        name: laboratory(
+            ["Fusion"], rate=rate, buffer=int(BUFFER * rate / 100e6), seed=1, duration=120,
+            interval=0.1,
+        )
+        for name, rate in BAND_RATES.items()
+    }  # fmt: skip
+
+
 def route_2(*variants: str, seed: int) -> tc.Scenario:
     """Figure 10: flows on a path with a BDP of 50 packets."""
     return laboratory(variants, rate=30e6, rtt=0.020, buffer=50, seed=seed, phases=PHASES)

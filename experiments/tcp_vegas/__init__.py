@@ -83,6 +83,7 @@ PAPER = Paper(
                 )
             },
         ),
+        "equilibrium": Item(s.equilibrium_runs, draw=f.draw_equilibrium, models=("fluid",)),
         "queues": Item(s.queue_runs, t.queues),
         "bsd": Item(s.bsd_runs, t.alone),
         "bsd_traffic": Item(s.bsd_traffic_runs, t.alone),

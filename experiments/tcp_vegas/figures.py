@@ -317,3 +317,26 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
         ax.set(xlim=(-0.5, at[-1] + 0.5), ylim=(0.65, 1.02), ylabel="Jain's index")
         charts.legend_above(figure, [ax])
     return figure
+
+
+def draw_equilibrium(runs: Mapping[str, Runs]) -> Figure:
+    """Queue of n Vegas flows in the fluid model, over the last 20 s, against alpha.
+
+    The band is the closed form: each flow keeps alpha to beta packets queued.
+    """
+    import matplotlib.pyplot as plt
+
+    looks = {1: (plots.BLUE, "o"), 2: (plots.GREEN, "s"), 4: (plots.VERMILION, "^")}
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
+        for n, (colour, marker) in looks.items():
+            alphas = np.array([alpha for flows, alpha in s.EQUILIBRIA if flows == n])
+            of_n = [runs["fluid"][n, alpha] for alpha in alphas]
+            queues = [run.queue_mean(after=40, link="bottleneck") for run in of_n]
+            ax.fill_between(alphas, n * alphas, n * (alphas + s.BETA), color=colour, alpha=0.15)
+            name = f"{n} flow{'s' if n > 1 else ''}, fluid"
+            ax.plot(alphas, queues, marker, color=colour, ms=5, label=name)
+        ax.fill_between([], [], color=plots.GREY, alpha=0.3, label="n alpha to n beta")
+        ax.set(xlabel="alpha (packets); beta is 2 more", ylabel="Queue (packets)")
+        charts.legend_above(figure, [ax], 3)
+    return figure

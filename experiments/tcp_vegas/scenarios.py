@@ -547,6 +547,24 @@ def queue_runs() -> dict[Any, tc.Scenario]:
     }
 
 
+# Vegas' equilibrium in the fluid model.
+
+EQUILIBRIA = tuple((n, alpha) for n in (1, 2, 4) for alpha in (1, 2, 3, 4, 6))
+"""Numbers of flows, and alpha in packets; beta is `BETA` more."""
+
+BETA = 2
+
+
+def equilibrium(flows: int, alpha: float) -> tc.Scenario:
+    """Vegas flows with alpha and beta = alpha + `BETA` that start together and never end."""
+    flow = tc.Flow("vegas", count=flows, packet_size=PACKET, alpha=alpha, beta=alpha + BETA)
+    return tc.Scenario(network(100), [flow], duration=60, interval=0.1)
+
+
+def equilibrium_runs() -> dict[Any, tc.Scenario]:
+    return {key: equilibrium(*key) for key in EQUILIBRIA}
+
+
 # The complex network, Figure 12: a substitute, because the text does not give its links.
 
 BACKBONE = {

@@ -230,8 +230,8 @@ def jain(run: tc.Run) -> float:
 
 
 def jain_while_all_active(run: tc.Run) -> float:
-    """Jain's index of the data delivered until the first connection finishes."""
-    first = run.data["time"].values <= float(run.data["finished"].min())
+    """Jain's index of the data delivered until the first connection finishes, or the run ends."""
+    first = ~(run.data["time"].values > float(run.data["finished"].min()))  # NaN: none finishes
     arrived = run.data["delivered"].values[first].sum(axis=0)
     return tc.jain_index(np.asarray(arrived, float))
 

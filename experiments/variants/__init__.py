@@ -1,8 +1,8 @@
 """All registered controllers, measured alike: convergence, fairness, utilization, ratio to Reno.
 
-networks.py has the networks and the scenarios; tables.py measures them in packets, fluid and mean
-field, and reads and writes the numbers (experiments/data/variants.csv); figures.py draws the
-picture; references.py has the runs that tell why models differ; page.py writes docs/variants.md.
+networks.py has the networks and the scenarios; tables.py measures them in packets and fluid, and
+reads and writes the numbers (experiments/data/variants.csv); figures.py draws the picture;
+references.py has the runs that tell why models differ; page.py writes docs/variants.md.
 
 `tcpcc reproduce variants` runs everything.
 """

@@ -43,7 +43,7 @@ TITLES = {
 
 def draw(table: Table | None = None) -> Figure:
     """Rows: controllers, best mean rank first. Four panels: the main measures. In each, a block for
-    each network with a column for packets, fluid and mean field.
+    each network with a column for packets and fluid.
 
     Args:
         table: the means. Default: those stored.
@@ -137,6 +137,6 @@ def _scale(figure: Figure, ax: Axes, shown: ScalarMappable, measure: str) -> Non
 
 def _key(figure: Figure) -> None:
     figure.supxlabel(
-        "In each block: packets, fluid, mean field. Grey: the model refuses the controller.",
+        "In each block: packets, fluid. Grey: the model refuses the controller.",
         size=8,
     )

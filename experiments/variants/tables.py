@@ -13,7 +13,9 @@ import numpy as np
 import tcpcc as tc
 from experiments import kept
 from experiments.expected import ROUNDING, this_platform
+from experiments.harness import NAMES
 from experiments.published import DATA
+from experiments.records import MODELS
 from experiments.variants import networks as n
 from experiments.variants.measures import MAIN, MEASURES, TIMES, of_beside_reno, of_sharing
 from tcpcc.controllers import CONTROLLERS
@@ -21,11 +23,7 @@ from tcpcc.errors import TcpccError, unknown
 from tcpcc.many import Simulations
 from tcpcc.results.metrics import mean_ci
 
-MODELS = ("packet", "fluid", "meanfield")
-NAMES = {"packet": "packets", "fluid": "fluid", "meanfield": "mean field"}
-
 SEEDS = (1, 2, 3, 4, 5)
-"""Of packets and fluid. The mean field has classes of flows and no chance: one run."""
 
 SAMPLE = 1
 """Seed of the stored sample."""
@@ -91,7 +89,7 @@ def reproduce(
     Args:
         networks: names in `networks.NETWORKS`. Default: all.
         models: names in `MODELS`. Default: all.
-        seeds: seeds of packets and fluid; the mean field has the first only.
+        seeds: seeds of the starts.
         cache: folder of finished numbers, one file for each network and model, which lets an
             interrupted call resume. Default: none.
         jobs: number of parallel simulations. Default: one per processor.
@@ -140,9 +138,7 @@ def _of_network(
     }
     done = {controller for controller, _ in values}
     todo = [name for name in sorted(CONTROLLERS) if name not in done]
-    fresh, refused = _simulated(
-        todo, network, model, seeds[:1] if model == "meanfield" else seeds, jobs, progress
-    )
+    fresh, refused = _simulated(todo, network, model, seeds, jobs, progress)
     values |= fresh
     if cache is not None and fresh:
         finite = {
@@ -320,7 +316,7 @@ def accept(lines: Iterable[Line], folder: Path = DATA) -> list[Path]:
         {**dict(zip(KEY, line[:3], strict=True)), "refused": line.refused}
         | {m: _text(entry(m, [of[SEEDS.index(SAMPLE)]]).mean) for m, of in line.values.items()}
         for line in every
-        if line.network in SAMPLED and line.model != "meanfield"
+        if line.network in SAMPLED
     ]
     _write(folder / SAMPLE_FILE.name, [*KEY, *MEASURES, "refused"], sample)
     return [folder / FILE.name, folder / SAMPLE_FILE.name]

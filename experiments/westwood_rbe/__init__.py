@@ -18,6 +18,7 @@ PAPER = Paper(
         "figure_1": Item(
             s.ratio_runs, tables.ratios, chart=f.draw_ratios, parts=("pair", "buffer", "seed")
         ),
+        "reduction": Item(s.reduction_runs, draw=f.draw_reductions, models=("fluid",)),
         "equations": Item(s.law_runs, tables.laws, chart=f.draw_laws),
         "figure_2": Item(draw=f.draw_regions),
         "figure_3": Item(

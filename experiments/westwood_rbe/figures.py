@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    import tcpcc as tc
+
 COLOURS, MARKERS = (
     {
         name: plots.ALGORITHMS[kind][k]
@@ -45,6 +47,48 @@ def logarithmic_ratio(ax: Axes, low: float, high: float) -> None:
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.axhline(1, color=plots.GREY, lw=0.8, zorder=0)
+
+
+# A loss in the fluid model.
+
+
+def draw_reductions(runs: Mapping[str, Runs]) -> Figure:
+    """A flow alone: window and rate x RTTmin around a loss; share of the window that a loss leaves.
+
+    The dashed line is the closed form: at a loss the window fills link and buffer, and rate x
+    RTTmin is 1 / (1 + b) of it. The proposal compensates for b and leaves one half.
+    """
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
+        for name in s.PROPOSALS:
+            of_kind = {b: runs["fluid"][name, b] for b in s.LAW_BUFFERS}
+            shares = {b: _left(run) for b, run in of_kind.items()}
+            right.plot(
+                list(shares), list(shares.values()), MARKERS[name], color=COLOURS[name], ms=5
+            )
+            window = of_kind[0.5].data["cwnd"].isel(flow=0)
+            left.plot(window["time"], window, color=COLOURS[name], label=name)
+        rate = runs["fluid"]["Westwood", 0.5].throughput_series(1.0).isel(flow=0) / (8 * s.PACKET)
+        left.plot(rate["time"], rate * s.PAIRS.rtt, color=plots.GREY, lw=0.9, label="rate x RTTmin")
+        left.set(xlim=(60, 120), ylim=(0, 600), xlabel="Time (s)", ylabel="Window (packets)")
+        charts.title(left, 0, "b = 1/2")
+        fine = np.linspace(s.LAW_BUFFERS[0], s.LAW_BUFFERS[-1], 100)
+        look: dict[str, Any] = {"color": plots.BLACK, "lw": 0.9, "ls": plots.DASHES[1]}
+        right.plot(fine, 1 / (1 + fine), **look, label="1 / (1 + b)")
+        right.axhline(0.5, color=plots.GREY, lw=0.8, zorder=0)
+        right.set(xlabel="Buffer b (BDP)", ylabel="Window after a loss / before", ylim=(0, 1))
+        charts.legend_above(figure, [left, right])
+    return figure
+
+
+def _left(run: tc.Run) -> float:
+    """Share of the window that the last loss leaves, a third of a second later."""
+    window = run.data["cwnd"].isel(flow=0).values
+    last = int(np.flatnonzero(window[1:] < 0.95 * window[:-1])[-1])
+    before = window[max(last - 6, 0) : last + 1].max()
+    return float(window[min(last + 7, len(window) - 1)] / before)
 
 
 # Figure 1.
@@ -218,11 +262,36 @@ def _tell(
     beyond = places[-1] + wide[-1] / 2 - ax.bbox.x1 * inch  # labels stay in the panel
     places -= max(beyond, 0.0)
     for text, end, place, x in zip(names, ends, points, places, strict=True):
+        offset = np.array([x - place[0], level - place[1]])
         ax.annotate(
-            text, end, xytext=(x - place[0], level - place[1]), size=8,
-            textcoords="offset points", ha="center", va="bottom" if above else "top",
-            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": plots.GREY, "shrinkA": 0},
+            text, end, xytext=tuple(offset), size=8, textcoords="offset points", ha="center",
+            va="bottom" if above else "top",
         )  # fmt: skip
+        _connect(ax, end, offset - (0, GAP if above else -GAP))
+
+
+GAP = 2.0
+"""Space between a line and what it connects, points."""
+
+
+def _connect(ax: Axes, end: np.ndarray, offset: np.ndarray) -> None:
+    """Draw a line from `offset` (points from the data point `end`) nearly to `end`.
+
+    An arrow of matplotlib finds its ends by bisection up to 0.01 points: a rounding error in the
+    layout then gives other bytes.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.transforms import Affine2D, ScaledTranslation
+
+    figure = ax.figure.figure
+    points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
+    data: Any = ax.transData  # typed too narrowly by matplotlib
+    near = offset * GAP / float(np.hypot(*offset))
+    line = Line2D(
+        *zip(offset, near, strict=True), color=plots.GREY, lw=0.5, zorder=3, clip_on=False,
+        transform=points + ScaledTranslation(float(end[0]), float(end[1]), data),
+    )  # fmt: skip
+    ax.add_line(line)
 
 
 CHARACTER = 5.8

@@ -132,6 +132,17 @@ def ratio_runs() -> dict[Any, tc.Scenario]:
     }
 
 
+# A flow alone in the fluid model, by (name, b).
+
+
+def reduction_runs() -> dict[Any, tc.Scenario]:
+    return {
+        (name, b): of_pair([kind], b, 1, "sack").replace(interval=0.05)
+        for name, kind in PROPOSALS.items()
+        for b in LAW_BUFFERS
+    }
+
+
 # Equations 4 to 7, by (b, seed).
 
 

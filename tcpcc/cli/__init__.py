@@ -10,7 +10,6 @@ and notes to stderr.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tcpcc.controllers.controller import Controller
+    from tcpcc.results import Run
     from tcpcc.scenario import Flow
 
 USER_ERROR, INTERRUPTED = 2, 130
@@ -56,9 +56,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tcpcc: {' '.join(str(error).split())}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt as error:
-        print(f"tcpcc: {error or 'interrupted; no result was saved'}", file=sys.stderr)
+        print(f"tcpcc: {str(error) or _interrupted(options)}", file=sys.stderr)
         return INTERRUPTED
     return code or 0
+
+
+def _interrupted(options: argparse.Namespace) -> str:
+    """What is left of an interrupted command."""
+    cache = getattr(options, "cache", None)
+    if cache:
+        return f"interrupted; finished runs are kept in {cache}; run it again to resume"
+    if hasattr(options, "cache"):
+        return "interrupted; nothing is kept; with --cache FOLDER finished runs would be"
+    return "interrupted; no result was saved"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -66,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
 
     top = argparse.ArgumentParser(
         prog="tcpcc",
-        description="Simulate TCP congestion control: one definition of an algorithm, five models.",
+        description="Simulate TCP congestion control: an algorithm is written once for all models.",
     )
     top.add_argument("--version", action="version", version=f"tcpcc {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
@@ -132,6 +142,10 @@ def parser() -> argparse.ArgumentParser:
     both.add_argument(
         "--models", default="packet", metavar="A,B", help="models to compare; default: packet"
     )
+    both.add_argument(
+        "--trains", type=float, metavar="N", help="also packets in trains, N in a round trip"
+    )
+    _stepping(both)
     both.add_argument("--seeds", metavar="A,B", help="seeds, 1,2 or 1:5: mean ± standard deviation")
     both.add_argument(
         "--after", type=float, default=0.0, metavar="S", help="measure from this time on, in s"
@@ -245,6 +259,9 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter"
     )
+    out.add_argument(
+        "--glue", action="store_true", help="also write NAME_glue.h and .c, for a stack's events"
+    )
     out.add_argument("--list", action="store_true", help="print which controllers can be exported")
     _importing(out)
 
@@ -301,7 +318,10 @@ def parser() -> argparse.ArgumentParser:
     done = command("completion", completion, 'Print a completion script: eval "$(tcpcc ...)".')
     done.add_argument("shell", choices=["bash", "zsh", "tcsh"])
 
-    command("bench", bench, "Measure the speed of the models on this machine.")
+    timed = command("bench", bench, "Measure the speed of the models on this machine.")
+    timed.add_argument(
+        "--readme", action="store_true", help="write the table into ./README.md (needs ns-2)"
+    )
     return top
 
 
@@ -339,14 +359,32 @@ def _simulating(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--model",
         default="packet",
-        help="packet (default), fluid, hybrid or meanfield",
+        help="packet (default), fluid or hybrid",
     )
     sub.add_argument("--driver", default="compiled", help="compiled (default) or simpy")
+    sub.add_argument(
+        "--trains", type=float, metavar="N",
+        help="packet and hybrid model: send packets in trains, N in a round trip, such as 16",
+    )  # fmt: skip
+    _stepping(sub)
     sub.add_argument("--seed", type=int, help="seed; overrides that of the file")
     sub.add_argument(
         "--force", action="store_true", help="run even if it needs much time or memory"
     )
     _changing(sub)
+
+
+def _stepping(sub: argparse.ArgumentParser) -> None:
+    text = "fluid model: steps in the shortest base RTT; default: 20"
+    sub.add_argument("--steps", type=float, metavar="N", help=text)
+
+
+def _model_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `simulate` that a command has for its model."""
+    given: dict[str, Any] = {"trains": options.trains, "steps": options.steps}
+    given |= {"driver": None if options.driver == "compiled" else options.driver}
+    given |= {"force": options.force or None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _import(files: Sequence[Path]) -> None:
@@ -408,10 +446,10 @@ def _short(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _evidence_for(controller: Controller) -> list[str]:
-    """One line each: models that run it, source of its constants, tests of its behaviour."""
-    from tcpcc.models.evidence import evidence, models_for
+    """One line each: source of its constants, tests of its behaviour."""
+    from tcpcc.models.evidence import evidence
 
-    lines = [f"models: {', '.join(models_for(controller))}"]
+    lines = []
     if controller.name in evidence():
         one = evidence()[controller.name]
         lines.append(f"constants: {one.constants}")
@@ -448,13 +486,22 @@ def _one_definition(name: str) -> str:
 
 
 def _papers() -> pd.DataFrame:
+    """The papers of the checkout, from their data files: `list` runs no code of a checkout."""
+    import tomllib
+
     import pandas as pd
 
-    rows = [
-        {"paper": name, "item": item, "cells": len(paper.cells(item)), "title": title}
-        for name, paper in experiments().papers().items()
-        for item, title in paper.published.titles.items()
-    ]
+    root = checkout()
+    if root is None:
+        raise TcpccError(_NO_CHECKOUT)
+    rows = []
+    for file in sorted((root / "experiments" / "data").glob("*.toml")):
+        if not (root / "experiments" / file.stem).is_dir():
+            continue
+        for item in tomllib.loads(file.read_text(encoding="utf-8"))["item"]:
+            cells = sum(len(b["rows"]) * len(b["columns"]) for b in item.get("block", ()))
+            row = {"paper": file.stem, "item": item["name"], "cells": cells}
+            rows.append({**row, "title": item["title"]})
     return pd.DataFrame(rows)
 
 
@@ -473,20 +520,28 @@ def run_scenario(options: argparse.Namespace) -> None:
         run = simulate(
             scenario,
             options.model,
-            driver=options.driver,
             stream=options.stream,
-            force=options.force,
             progress=sys.stderr.isatty(),
+            **_model_options(options),
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted; only complete runs are saved") from None
-    if options.save:
-        run.save(options.save)
-    if options.csv:
-        run.to_csv(options.csv)
-    if options.plot:
-        run.plot().savefig(options.plot)
+    try:
+        if options.save:
+            run.save(options.save)
+        if options.csv:
+            run.to_csv(options.csv)
+        if options.plot:
+            _save_plot(run, options.plot)
+    except OSError:  # the results are not lost with the file
+        print_run(run, options.after, options.json)
+        raise
     print_run(run, options.after, options.json)
+
+
+def _save_plot(run: Run, path: Path) -> None:
+    with whole_file(path) as part:
+        run.plot().savefig(part, format=path.suffix[1:])
 
 
 def _check_targets(options: argparse.Namespace, *names: str) -> None:
@@ -519,7 +574,7 @@ def show(options: argparse.Namespace) -> None:
         print(run.data.attrs["scenario"], end="")
         return
     if options.plot:
-        run.plot().savefig(options.plot)
+        _save_plot(run, options.plot)
     print_run(run, options.after, options.json)
 
 
@@ -553,11 +608,9 @@ def sweep_file(options: argparse.Namespace) -> None:
             found["queue_mean"] = run.queue_mean(after=options.after, link=link)
         return found | {_RECORD: _digest(run)}
 
-    settings: dict[str, Any] = {"force": True} if options.force else {}
-    if options.driver != "compiled":
-        settings["driver"] = options.driver
     common: dict[str, Any] = {
-        "model": options.model, "jobs": options.jobs, "cache": options.cache, "options": settings,
+        "model": options.model, "jobs": options.jobs, "cache": options.cache,
+        "options": _model_options(options),
     }  # fmt: skip
     table = sweep(make, measured, **common, **axes)
     records = table.pop(_RECORD)
@@ -580,10 +633,10 @@ _RECORD = "record"  # column with the digest of a run's record
 
 def _digest(run: Any) -> str:
     """Hash of all numbers in a record."""
-    total = hashlib.sha256()
-    for variable in run.data.variables.values():
-        total.update(variable.values.tobytes())
-    return total.hexdigest()
+    from tcpcc.engine.framed import digest
+    from tcpcc.engine.source import encoded
+
+    return digest(*(encoded(variable.values) for variable in run.data.variables.values()))
 
 
 def _seeds_differ(others: pd.DataFrame, records: pd.Series) -> bool:
@@ -617,25 +670,34 @@ def compare(options: argparse.Namespace) -> None:
     """``tcpcc compare``"""
     from tcpcc.cli.settings import load
     from tcpcc.many import simulate_many
-    from tcpcc.models import MODELS
+    from tcpcc.models import check_model
     from tcpcc.results.side_by_side import side_by_side
 
     _check_targets(options, "csv")
     _import(options.imports)
     settings: dict[str, Any] = {"force": True} if options.force else {}
-    models = options.models.split(",")
+    given_models = options.models.split(",")
+    models = {model: dict(settings) for model in given_models}
     for model in models:
-        if model not in MODELS:
-            raise unknown("model", model, MODELS)
+        check_model(model)
+    if len(models) < len(given_models):
+        raise ScenarioError(f"--models {options.models}: a model is given twice")
+    if options.steps is not None:
+        if "fluid" not in models:
+            raise ScenarioError(f"--steps {options.steps:g}: needs --models fluid")
+        models["fluid"]["steps"] = options.steps
+    if options.trains is not None:
+        models["trains"] = settings | {"trains": options.trains}
     seeds: list[Any] = [None] if options.seeds is None else _axis(f"seed={options.seeds}")[1]
-    names = _columns(options.scenarios, models)
+    names = _columns(options.scenarios, list(models))
     tables = []
     digests: list[list[str]] = []
     for seed in seeds:
         cases = [load(path, options.set, seed) for path in options.scenarios]
         runs: dict[str, Any] = {}
-        for model in models:
-            found = simulate_many(cases, model=model, jobs=options.jobs, **settings)
+        for model, given in models.items():
+            name = "packet" if model == "trains" else model
+            found = simulate_many(cases, model=name, jobs=options.jobs, **given)
             runs |= {
                 names[path, model]: run for path, run in zip(options.scenarios, found, strict=True)
             }
@@ -666,7 +728,7 @@ def _columns(paths: Sequence[Path], models: Sequence[str]) -> dict[tuple[Path, s
             both = [*([file] if len(paths) > 1 else []), *([model] if len(models) > 1 else [])]
             found[path, model] = " ".join(both) or file
     if len(set(found.values())) < len(paths) * len(models):
-        raise ScenarioError("compare: the same scenario or model is given twice")
+        raise ScenarioError("compare: the same scenario is given twice")
     return found
 
 
@@ -678,28 +740,28 @@ def estimate_cost(options: argparse.Namespace) -> None:
     import pandas as pd
 
     from tcpcc.cli.settings import load
-    from tcpcc.models import MODELS, estimate
-    from tcpcc.models.refusals import refuse_what_needs_packets
+    from tcpcc.models import estimate
 
     _import(options.imports)
     scenario = load(options.scenario, options.set)
-    resolved = scenario.resolve(expand=False)
     rows: list[dict[str, Any]] = []
-    for model, kind in MODELS.items():
-        for driver in ("compiled", "simpy") if "driver" in kind.options else (None,):
-            given: dict[str, Any] = {} if driver is None else {"driver": driver}
-            row: dict[str, Any] = {"model": model, "driver": driver}
-            try:
-                if model == "meanfield":
-                    refuse_what_needs_packets(resolved)
-                found = estimate(scenario, model, **given)
-            except ScenarioError as error:
-                rows.append({"model": model, "note": str(error)})
-                break
-            row |= {"packets": _about(found.packets), "steps": _about(found.steps)}
-            row |= {"CPU time (s)": _about(found.seconds)}
-            rows.append({**row, "memory (MiB)": _about(found.memory / 2**20)})
-    columns = ["model", "driver", "packets", "steps", "CPU time (s)", "memory (MiB)", "note"]
+    ways: list[tuple[str, str, dict[str, Any]]] = [
+        ("packet", "packet", {}),
+        ("packet, SimPy driver", "packet", {"driver": "simpy"}),
+        ("packet, trains=16", "packet", {"trains": 16}),
+        ("fluid", "fluid", {}),
+        ("hybrid", "hybrid", {}),
+    ]
+    for name, model, given in ways:
+        try:
+            found = estimate(scenario, model, **given)
+        except ScenarioError as error:
+            rows.append({"model": name, "note": str(error)})
+            continue
+        row = {"model": name, "packets": _about(found.packets), "steps": _about(found.steps)}
+        row |= {"CPU time (s)": _about(found.seconds)}
+        rows.append({**row, "memory (MiB)": _about(found.memory / 2**20)})
+    columns = ["model", "packets", "steps", "CPU time (s)", "memory (MiB)", "note"]
     table = pd.DataFrame(rows, columns=columns).dropna(axis="columns", how="all")
     print(plain_table(table.astype(object)))
 
@@ -873,6 +935,7 @@ def export_rules(options: argparse.Namespace) -> None:
     if options.controller is None:
         raise ScenarioError("export: give a controller's name, or --list")
     settings = _rule_settings(options)
+    settings["glue"] = options.glue
     for path in export(options.controller, options.to, options.out, **settings):
         print(f"wrote {path}")
 
@@ -931,9 +994,9 @@ def reproduce(options: argparse.Namespace) -> None:
     """``tcpcc reproduce``; the scorecard says where fluid is off, so that it need not warn."""
     import warnings
 
-    from tcpcc.models.refusals import FluidWarning
+    from tcpcc.models.limits import ModelWarning
 
-    warnings.simplefilter("ignore", FluidWarning)
+    warnings.simplefilter("ignore", ModelWarning)
     book = experiments()
     if options.paper in book.STUDIES:
         import_module(f"experiments.{options.paper}.command").reproduce(options)
@@ -973,12 +1036,11 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.json:
         print_json([record.as_dict() for record in records])
         return
-    for kind in ("cause", "fluid_cause") if options.paper or options.verbose else ():
-        told = [(getattr(r, kind), f"{r.item} {r.row} {r.column}") for r in records]
-        for cause in dict.fromkeys(cause for cause, _ in told if cause):
-            where = "; ".join(cell for each, cell in told if each == cause)
-            print(f"\n{where}:\n  {'Fluid: ' if kind == 'fluid_cause' else ''}{cause}")
-    print("\n" + _overview(book, records))
+    for model in ("packet", "fluid") if options.paper or options.verbose else ():
+        for cause, cells in _causes(records, model).items():
+            print(f"\n{'; '.join(cells)}:\n  {'Fluid: ' if model == 'fluid' else ''}{cause}")
+    if records:  # an item may be a figure without numbers
+        print("\n" + _overview(book, records))
     for what, place in (
         ("every number", options.scorecard),
         ("figures", "figures/" if options.figures else None),
@@ -989,17 +1051,27 @@ def reproduce(options: argparse.Namespace) -> None:
 
 
 def _overview(book: Any, records: Sequence[Any]) -> str:
-    """One row per paper: published numbers, and those that each model reproduces."""
+    """One row per paper: printed numbers, and those that each model reproduces."""
     table = book.report.overview(records)
-    models = {"packet": "packets", "fluid": "fluid"}
-    shown = table[["paper"]].assign(numbers=table["published"])
-    for model, name in models.items():
-        counts = zip(table[f"{model} reproduced"], table[f"{model} tested"], strict=True)
-        shown[f"within tolerance, {name}"] = [f"{found} of {total}" for found, total in counts]
-    for model, name in models.items():
-        counts = zip(table[f"{model} claims hold"], table[f"{model} claims"], strict=True)
-        shown[f"claims hold, {name}"] = [f"{found} of {total}" for found, total in counts]
+    shown = table[["paper"]].assign(printed=table["text"])
+    for part, whole in (
+        ("reproduced", "tested"), ("within 10 %", "tested"), ("undecided", "tested"),
+        ("claims hold", "claims"),
+    ):  # fmt: skip
+        for model, name in (("packet", "packets"), ("fluid", "fluid")):
+            counts = zip(table[f"{model} {part}"], table[f"{model} {whole}"], strict=True)
+            shown[f"{part}, {name}"] = [f"{found} of {total}" for found, total in counts]
     return plain_table(shown)
+
+
+def _causes(records: Sequence[Any], model: str) -> dict[str, list[str]]:
+    """Causes of differences, and how many seeds are missing, with the names of their cells."""
+    found: dict[str, list[str]] = {}
+    for r in records:
+        cause = r.cause if model == "packet" else r.fluid_cause
+        for text in filter(None, (cause, r.undecided(model))):
+            found.setdefault(text, []).append(f"{r.item} {r.row} {r.column}")
+    return found
 
 
 def _scores(book: Any, records: Sequence[Any]) -> str:
@@ -1007,31 +1079,62 @@ def _scores(book: Any, records: Sequence[Any]) -> str:
     table = book.scorecard(records)
     table["range"] = ["" if r is None else f"{r[0]:.4g} to {r[1]:.4g}" for r in table["spread"]]
     columns = [
-        "item", "row", "column", "unit", "published", "reference", "formula", "packet", "range",
-        "error", "verdict", "fluid", "fluid_print_error", "fluid_verdict", "agreement",
+        "item", "row", "column", "unit", "published", "reference", "tolerance", "formula", "packet",
+        "range", "error", "verdict", "fluid", "fluid_print_error", "fluid_verdict", "agreement",
     ]  # fmt: skip
     return plain_table(table[columns].dropna(axis="columns", how="all"))
 
 
 def experiments() -> Any:
-    """The package `experiments` of the checkout; a `TcpccError` if there is none."""
+    """The package `experiments` of the checkout; only `reproduce` imports it.
+
+    Raises:
+        TcpccError: there is no checkout, the current folder is in another one, or Python finds
+            another package of that name.
+    """
     root = checkout()
     if root is None:
-        raise TcpccError(
-            "reproduce needs a checkout of tcpcc (the folder with experiments/); run it there"
-        )
-    if str(root) not in sys.path:
+        raise TcpccError(_NO_CHECKOUT)
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if folder != root and _is_checkout(folder):
+            raise TcpccError(
+                f"{folder} is a checkout of tcpcc, but tcpcc is imported from {root};"
+                " run `python -m tcpcc` there, or go to another folder"
+            )
+    if sys.path[:1] != [str(root)]:
         sys.path.insert(0, str(root))
-    return import_module("experiments")
+    book = import_module("experiments")
+    if Path(book.__file__ or "").resolve().parent != root / "experiments":
+        raise TcpccError(f"experiments is imported from {book.__file__}, not from {root}")
+    return book
+
+
+_NO_CHECKOUT = (
+    "the papers need a checkout of tcpcc, and tcpcc imported from it: run `pip install -e .` or"
+    " `python -m tcpcc` in the checkout"
+)
 
 
 def checkout() -> Path | None:
-    """The checkout that contains the current folder or this package, or None."""
-    here = Path.cwd()
-    for folder in (here, *here.parents, Path(__file__).parents[2]):
-        if (folder / "experiments" / "harness.py").is_file():
-            return folder
-    return None
+    """The checkout of tcpcc that this package is imported from, or None.
+
+    Neither the current folder nor its parents count: their code is not ours.
+    """
+    root = Path(__file__).resolve().parents[2]
+    return root if _is_checkout(root) else None
+
+
+def _is_checkout(folder: Path) -> bool:
+    """Whether a folder is a checkout of this project; reads files and runs nothing."""
+    import tomllib
+
+    try:
+        text = (folder / "pyproject.toml").read_text(encoding="utf-8")
+        name = tomllib.loads(text).get("project", {}).get("name")
+    except (OSError, ValueError, AttributeError):
+        return False
+    return name == "tcpcc" and (folder / "experiments" / "harness.py").is_file()
 
 
 # bench
@@ -1039,6 +1142,9 @@ def checkout() -> Path | None:
 
 def bench(options: argparse.Namespace) -> None:
     """``tcpcc bench``"""
-    from tcpcc.bench import measure
+    from tcpcc.bench import measure, write_readme
 
-    print(plain_table(measure(report=lambda line: print(line, file=sys.stderr))))
+    found = measure(report=lambda line: print(line, file=sys.stderr))
+    print(plain_table(found))
+    if options.readme:
+        write_readme(found, Path("README.md"))

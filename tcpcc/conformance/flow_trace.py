@@ -187,6 +187,12 @@ class FlowTrace:
         with whole_file(path) as part:
             table.to_csv(part, index=False, float_format="%.9g")
 
+    @property
+    def end(self) -> float:
+        """Time of the last thing that the trace records, s; 0 if it records nothing."""
+        recorded = (self.time, self.delivered_at, self.sent_at)
+        return max((float(times[-1]) for times in recorded if len(times)), default=0.0)
+
     def total_delivered(self, times: Any) -> NDArray[np.float64]:
         """Packets delivered up to each time; 0 before the first."""
         return np.interp(times, self.delivered_at, self.delivered, left=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tcpcc.conformance.case import Case, Check, find
 from tcpcc.conformance.flow_trace import FlowTrace
 from tcpcc.conformance.known_path import KnownPath
-from tcpcc.conformance.observables import NotInTraceError
+from tcpcc.conformance.observables import SLACK, NotInTraceError
 from tcpcc.errors import ScenarioError, refuse
 
 if TYPE_CHECKING:
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
 
 WITHIN, LEAVES, ABSENT, UNKNOWN = "within", "leaves", "never happens", "not in trace"
+AMOUNTS = ("throughput", "share", "retransmitted", "silence", "timeouts", "visits")
+"""Observables that add up what happens between two times: half of it is no smaller value of it."""
+
 READERS = {
-    "read_qlog": (".qlog", ".sqlog", ".json"),
+    "read_qlog": (".qlog", ".sqlog", ".json"),  # .json may be of iperf3, too
     "read_pcap": (".pcap", ".pcapng", ".cap"),
     "read_tcp_info": (".ss",),
 }
@@ -55,10 +59,12 @@ class Judgement:
     Attributes:
         case: the case.
         findings: one for each of its checks.
+        other_path: why the trace is not one of the case's path; "": it can be.
     """
 
     case: Case
     findings: tuple[Finding, ...]
+    other_path: str = ""
 
     @property
     def passed(self) -> bool:
@@ -107,6 +113,8 @@ class Judgement:
         counts = [sum(f.verdict == v for f in self.findings) for v in (WITHIN, UNKNOWN)]
         left = self.failed
         verdict = ("passes" if self.complete else "passes in part") if self.passed else "fails"
+        if self.other_path:
+            return f"<{self.case.name} not judged: {self.other_path}>"
         told = f"{counts[0]} within, {len(left)} outside, {counts[1]} not in the trace"
         return f"<{self.case.name} {verdict}: {told}{': ' + ', '.join(left) if left else ''}>"
 
@@ -123,6 +131,9 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
             path of a file that these read (.qlog, .pcap, .ss and others), of one of `Run.save`
             (.nc), or of a CSV as `FlowTrace.of_csv` reads it; or one `FlowTrace` for each flow.
         case: name of a case, such as "bbr-03".
+
+    A check is "not in trace" if the trace ends before the check's time does. All are if the trace
+    cannot be of the case's path.
 
     Returns:
         a `Judgement`; its `passed` and `table()` give the verdicts.
@@ -142,6 +153,9 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
             f" {needed}"
         )
     path = chosen.path([each.packet_size for each in traces])
+    other = path.differs(traces)
+    if other:
+        return Judgement(chosen, tuple(Finding(c, UNKNOWN, other) for c in chosen.checks), other)
     return Judgement(chosen, tuple(_judge(check, traces, path) for check in chosen.checks))
 
 
@@ -173,12 +187,15 @@ def flow_traces(trace: Any) -> list[FlowTrace]:
 def _read(path: Path) -> Run:
     from tcpcc import traces
     from tcpcc.results import Run
+    from tcpcc.traces.from_tcp_info import is_iperf3
 
     kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if kind == ".nc":
         return Run.load(path)
     for reader, suffixes in READERS.items():
         if kind in suffixes:
+            if kind == ".json" and is_iperf3(path):
+                reader = "read_tcp_info"
             run: Run = getattr(traces, reader)(path)
             return run
     known = [".nc", ".csv", *(suffix for suffixes in READERS.values() for suffix in suffixes)]
@@ -191,6 +208,9 @@ def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:
     except NotInTraceError as lack:
         return Finding(check, UNKNOWN, f"needs {lack}")
     values = list(reading.values)
+    missing = _missing(check, traces, path)
+    if missing and _depends_on_the_rest(check, values):
+        return Finding(check, UNKNOWN, missing)
     if not values:
         return Finding(check, WITHIN if check.optional else ABSENT)
     found = _range(values)
@@ -202,7 +222,36 @@ def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:
         )
         if not inside:
             return Finding(check, LEAVES, found, time, value, len(values))
+    if missing and "before" in check.settings:
+        return Finding(check, UNKNOWN, missing)
     return Finding(check, WITHIN, found, count=len(values))
+
+
+def _missing(check: Check, traces: list[FlowTrace], path: KnownPath) -> str:
+    """What the trace lacks of the check's time; "": nothing."""
+    flow = check.flow - 1
+    if flow < len(path.finite) and path.finite[flow]:
+        return ""  # a flow that has ended has no more to show
+    after = float(check.settings.get("after", 0.0))
+    before = min(float(check.settings.get("before", math.inf)), path.duration)
+    concerned = traces if check.observable == "share" else [traces[flow]]
+    end = min(each.end for each in concerned)
+    if end >= before - SLACK * max(before - after, 0.0):
+        return ""
+    return f"needs the trace up to {before:g} s; it ends at {end:.4g} s"
+
+
+def _depends_on_the_rest(check: Check, values: list[float | str]) -> bool:
+    """Whether the rest of a check's time may change these values."""
+    if not values:
+        return True
+    kind, first = check.observable, values[0]
+    if kind in ("timeouts", "visits"):  # these only grow
+        return not (isinstance(first, float) and first > check.high)
+    if kind == "time_to_throughput":
+        return first == math.inf
+    whole = kind == "sample" and not check.settings.get("mode")
+    return kind in AMOUNTS or (whole and check.settings["take"] != "first")
 
 
 def _range(values: Sequence[float | str]) -> str:

@@ -35,6 +35,9 @@ class Reading:
 Observable = Callable[..., Reading]
 OBSERVABLES: dict[str, Observable] = {}
 
+SLACK = 0.02
+"""Share of a case's or a check's time by which a trace may be shorter."""
+
 TAKES: dict[str, Callable[[NDArray[Any]], int]] = {
     "first": lambda x: 0,
     "last": lambda x: len(x) - 1,
@@ -112,6 +115,8 @@ def sample(
         scale = column(trace, per) if per else np.ones(len(values))
     if mode:
         spans = _visits(trace, mode, after, before)
+        if take != "first" and trace.end < (1 - SLACK) * path.duration:
+            spans = _ended(trace, spans)  # the trace may end within a visit
     else:
         first, stop = np.searchsorted(trace.time, [after, before])
         spans = [(int(first), int(stop))]

@@ -42,7 +42,7 @@ def on_round(s, p, ack):
     adjust(s, delta, p.alpha, p.beta)
     if delta < p.alpha:
         s.incr *= min(1 + p.step * math.floor(s.run / p.successes), p.max_step)  # (1)
-        s.run += 1
+        s.run += 1 - ack.limited
     else:
         s.run = 0.0
 

@@ -17,9 +17,9 @@ that the event does not have is NaN. A rule may use arithmetic, ``if``, loops, a
 ``math``; this subset of Python is compiled. Times are in seconds, windows in packets, rates in
 packets per second.
 
-The packet model calls ``on_ack`` with ``acked = 1``, the fluid model with the number of packets in
-a train, the mean field with ``acked = rate * dt``. A rule that is linear in `acked` means the same
-in all of them.
+The packet model calls ``on_ack`` with ``acked = 1``, or the number of packets in a train, the fluid
+model with the real number of packets that return in a step. A rule that is linear in `acked` means
+the same in all of them.
 
 Optional rules and settings. What a controller does not have is neither called nor measured:
 
@@ -28,7 +28,9 @@ Optional rules and settings. What a controller does not have is neither called n
                              packets, in recovery too (`a.phase`), after ``on_loss`` and before
                              anything is sent. Its growth of cwnd is not taken back or rounded
 ``window="own"``             `every_ack`, and the transport never changes cwnd: no rate reduction or
-                             inflation in recovery, no restart after idle periods
+                             inflation in recovery, no restart after idle periods. Its growth must
+                             stop while the flow is limited: it adds `a.growing`, or its model of
+                             the path leaves out samples with `a.app_limited`
 ``on_lost_packet(s, p, a)``  a packet is marked lost; called once for each, before ``on_ack``
 ``on_mark(s, p, a)``         an ACK reports an ECN mark: at most once per window of data, not in
                              recovery. Without it ``on_loss`` is called
@@ -49,8 +51,8 @@ state `wake_at`              s, time of the next ``on_timer``
                              ``on_lost_packet``
 `chance`                     the state has a random stream: ``uniform(s)`` of `engine.streams`
 `exact`                      rules depend on values that means hide, such as a flag that changes
-                             every round, or the sign of the difference of two RTTs. The mean field
-                             refuses the controller
+                             every round, or the sign of the difference of two RTTs. All models run
+                             the controller; `tc.equilibrium` and `tc.stability` refuse it
 `coupled`                    the state has `members`, the number of flows in the flow's group
                              (``Flow(group=...)``), 1 without a group. ``member(s, i)`` of
                              `engine.jit` is the state of each, for a rule to read
@@ -143,7 +145,12 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "use is all in flight. After a timeout only packets sent since then count (as in ns-2)",
         10.0,
     ),
-    "window": ("packets", "window in force: min(cwnd, receiver's window), at least 1", 10.0),
+    "window": (
+        "packets",
+        "window in force: min(cwnd, receiver's window), at least 1. On a loss or timeout at most "
+        "the packets in flight if the application limits the sender (`flight_ssthresh`)",
+        10.0,
+    ),
     "transmits": (
         "",
         "on a loss or timeout: how often the lost packet was sent before; else 0",
@@ -152,9 +159,22 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
     "limited": (
         "0 or 1",
         "the receiver or the application limits sending, not cwnd (RFC 7661). The transport then "
-        "takes back what ``on_ack`` and ``on_round`` add to cwnd; a controller should not let "
-        "private parts of the window grow. 0 on a loss or timeout",
+        "takes back what ``on_ack`` and ``on_round`` add to cwnd, unless ``on_ack`` is called for "
+        "every ACK. A second window grows by `growing`, and `clock` counts time since a loss. 0 on "
+        "a loss or timeout",
         0.0,
+    ),
+    "growing": (
+        "packets",
+        "newly acknowledged and used to the full: `acked`, or `delivered` where ``on_ack`` is "
+        "called for every ACK; 0 while `limited`, on a loss and on a timeout",
+        1.0,
+    ),
+    "clock": (
+        "s",
+        "`now` less the time for which sending was `limited` and less idle periods: measures time "
+        "since a loss (RFC 9438, 4.2 and 5.8). With the sender of Linux less idle periods only",
+        1.0,
     ),
     "marked": ("packets", "ECN-marked, of those that ACKs reported since the last on_ack", 0.0),
     "ce": (
@@ -185,7 +205,12 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         "``on_lost_packet`` too, of the lost packet",
         10.0,
     ),
-    "app_limited": ("0 or 1", "the application limited the rate when that packet was sent", 0.0),
+    "app_limited": (
+        "0 or 1",
+        "the application or the receiver limited the rate when that packet was sent (with "
+        "`window_decay`, as in Linux, the application only)",
+        0.0,
+    ),
     "lost": ("packets", "marked lost since that packet was sent", 0.0),
     "lost_inflight": ("packets", "`pipe` when that packet was sent", 10.0),
     "owd": (
@@ -272,7 +297,7 @@ class Controller(Definition):
         window: "shared": the transport too changes cwnd, in recovery and after idle periods; "own":
             only the rules do, and `every_ack` is set.
         chance: the state has a random stream.
-        exact: rules depend on values that means hide; the mean field refuses the controller.
+        exact: rules depend on values that means hide; `tc.equilibrium` refuses the controller.
         coupled: rules read the states of all flows of the flow's group.
         header: header fields that every data packet carries, for routers to read and write: name ->
             the state variable with the value sent, or a number of words sent as 0. ``a.name`` is

@@ -46,10 +46,10 @@ def watch_others(s, p, a, waiting, least):
         s.emptied_at = a.now
     if a.now - s.emptied_at <= 5 * a.srtt:
         s.share = 1 / p.delta
-        s.raised_at = a.now
-    elif a.now - s.raised_at >= a.srtt:
+        s.raised_at = a.clock
+    elif a.clock - s.raised_at >= a.srtt:
         s.share += 1
-        s.raised_at = a.now
+        s.raised_at = a.clock
 
 
 def delta(s, p):
@@ -85,13 +85,14 @@ def on_ack(s, p, a):
     if not (up and s.starting != 0):
         watch_direction(s, p, a)
     if up and s.starting != 0:
-        s.cwnd += a.delivered  # (4)
+        s.cwnd += a.growing  # (4)
     else:
         s.starting = 0.0
         sign = 1.0 if up else -1.0
         if s.direction != sign and s.velocity > 1:
             turn(s, a, sign)
-        step = s.velocity * a.delivered / (delta(s, p) * s.cwnd)
+        moved = a.growing if up else a.delivered
+        step = s.velocity * moved / (delta(s, p) * s.cwnd)
         s.cwnd = max(s.cwnd + sign * step, p.least_window)
     s.pacing_rate = 2 * s.cwnd / standing  # (5)
 

@@ -17,28 +17,26 @@ RACK-TLP, and an older form of the algorithm: ``Flow.linux("cubic")``.
 Differences from the RFC
     (7) never reduces W. Read literally, the RFC lowers W to W_est where the look-ahead of (6) has
     already taken it further.
-    The RFC reduces to beta times the packets in flight, this file to beta times the window in
-    force.
     An ECN mark counts as a loss.
-    With D-SACK or Eifel detection a spurious loss restores cwnd and ssthresh, as in Linux, but not
-    W_max and the time since the last loss (section 4.9).
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.cubic_curve import STATE, curve, enter, friendly, make_params, on_restart
+from tcpcc.controllers.cubic_curve import STATE, curve, elapsed, enter, friendly, make_params
 from tcpcc.controllers.cubic_curve import on_loss as cut
 from tcpcc.controllers.cubic_curve import on_timeout as restart
 from tcpcc.definition import State, register
 
 
 def on_ack(s, p, ack):
+    if ack.phase == 0:
+        s.is_cut = 0.0
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
         return
-    enter(s, p, ack)
+    enter(s, p, ack.clock)
     alpha = friendly(p) if s.reno < s.prior else 1.0
-    s.reno += alpha * ack.acked / s.cwnd
-    t = ack.now - s.epoch
+    s.reno += alpha * ack.growing / s.cwnd
+    t = elapsed(s, ack)
     if curve(s, p.c, t) < s.reno:
         s.cwnd = max(s.cwnd, s.reno)  # (7)
     else:
@@ -46,14 +44,31 @@ def on_ack(s, p, ack):
         s.cwnd += (target - s.cwnd) / s.cwnd * ack.acked  # (6)
 
 
+def remember_epoch(s):
+    """Save the epoch before the first cut of a loss recovery (section 4.9.2)."""
+    if s.is_cut == 0:
+        s.undo_max, s.undo_epoch, s.undo_origin = s.last_max, s.epoch, s.origin
+        s.undo_k, s.undo_reno, s.undo_prior = s.k, s.reno, s.prior
+    s.is_cut = 1.0
+
+
 def on_loss(s, p, ack):
+    remember_epoch(s)
     s.prior = ack.window
     cut(s, p, ack)
 
 
 def on_timeout(s, p, ack):
+    remember_epoch(s)
     s.prior = ack.window
     restart(s, p, ack)
+
+
+def on_undo(s, p, ack):
+    """Continue the epoch of before the spurious loss (section 4.9.2)."""
+    s.last_max, s.epoch, s.origin = s.undo_max, s.undo_epoch, s.undo_origin
+    s.k, s.reno, s.prior = s.undo_k, s.undo_reno, s.undo_prior
+    s.is_cut = 0.0
 
 
 cubic = register(
@@ -64,9 +79,19 @@ cubic = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_restart=on_restart,
+        on_undo=on_undo,
         params=make_params(beta=(0.7, "RFC 9438, 4.6"), c=(0.4, "RFC 9438, 5")),
-        state={**STATE, "prior": State(0, "packets", "W_prior: window before the last loss")},
+        state={
+            **STATE,
+            "prior": State(0, "packets", "W_prior: window before the last loss"),
+            "is_cut": State(0, "0 or 1", "a loss, and its recovery has not ended"),
+            "undo_max": State(0, "packets", "`last_max` before that loss"),
+            "undo_epoch": State(-1, "s", "`epoch` before that loss"),
+            "undo_origin": State(0, "packets", "`origin` before that loss"),
+            "undo_k": State(0, "s", "`k` before that loss"),
+            "undo_reno": State(0, "packets", "`reno` before that loss"),
+            "undo_prior": State(0, "packets", "`prior` before that loss"),
+        },
         recovery="sack-prr",
         slow_start="hystart++",
     )

@@ -23,7 +23,7 @@ code and formula count the RTT in different units. The Fusion paper's testbed ra
 Differences from Linux
     Linux uses integers, and updates increments only when W has changed or 1/32 s have passed. Here
     all quantities are real numbers.
-    The epoch goes on while the application is idle, as in these versions; later ones shift it.
+    The epoch goes on while the application is idle or limits the flow, as in these versions.
     `ack_ratio` and `initial_ssthresh` (100 in version 2.0) are as in BIC.
 """
 
@@ -53,8 +53,8 @@ def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
         return
-    enter(s, p, ack)
-    s.reno += friendly(p) * ack.acked / s.cwnd
+    enter(s, p, ack.now)
+    s.reno += friendly(p) * ack.growing / s.cwnd
     growth = bounded(s, p, ack) if s.lost != 0 else 0.02  # (7)
     growth = max(growth, (s.reno - s.cwnd) / s.cwnd)  # (8)
     s.cwnd += min(p.ack_ratio * growth, 1.0) * ack.acked

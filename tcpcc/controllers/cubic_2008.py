@@ -13,7 +13,9 @@ Review 42(5), 2008, section 3.
 that region is 1.17 (RTT/p)^(3/4).
 
 Taken from Linux
-    Idle periods do not count as time since the last loss (Linux since 2015).
+    Idle periods do not count as time since the last loss (Linux since 2015), nor does time in which
+    the application or the receiver limits the flow (RFC 9438; in Linux, and with `window_decay`, it
+    does).
     `early_growth`, default 0: before the first loss, and after a timeout, W grows by at least this
     many packets per ACK (Linux: 1/20).
 
@@ -26,11 +28,11 @@ from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.cubic_curve import (
     STATE,
     curve,
+    elapsed,
     enter,
     friendly,
     make_params,
     on_loss,
-    on_restart,
     on_timeout,
     step,
 )
@@ -41,9 +43,9 @@ def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
         return
-    enter(s, p, ack)
-    s.reno += friendly(p) * ack.acked / s.cwnd
-    growth = step(s, curve(s, p.c, ack.now - s.epoch + ack.base_rtt))  # (6)
+    enter(s, p, ack.clock)
+    s.reno += friendly(p) * ack.growing / s.cwnd
+    growth = step(s, curve(s, p.c, elapsed(s, ack) + ack.base_rtt))  # (6)
     growth = max(growth, (s.reno - s.cwnd) / s.cwnd)  # (7)
     if s.last_max == 0:
         growth = max(growth, p.early_growth)
@@ -58,7 +60,6 @@ cubic_2008 = register(
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        on_restart=on_restart,
         params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1"))
         | {"early_growth": Param(0, "packets", "least growth per ACK before the first loss", 0, 1)},
         state=STATE,

@@ -1,8 +1,8 @@
 """Common parts of all CUBIC versions: the curve, the Reno-friendly window, the decrease.
 
-W = cwnd in packets; t = time since the epoch began. An epoch begins with congestion avoidance, on
-the first ACK after recovery or slow start. Names are those of RFC 9438; beta is the share of W that
-a loss leaves.
+W = cwnd in packets; t = time since the epoch began in which W was in full use. An epoch begins with
+congestion avoidance, on the first ACK after recovery or slow start. Names are those of RFC 9438;
+beta is the share of W that a loss leaves.
 
 (1)  K = cbrt((W_max - W_epoch)/C), origin = W_max;  K = 0, origin = W_epoch if W_epoch > W_max
 (2)  W_cubic(t) = C (t - K)^3 + origin
@@ -17,11 +17,11 @@ from tcpcc.controllers.bic import FAST_CONVERGENCE, remember
 from tcpcc.definition import Param, State
 
 
-def enter(s, p, ack):
-    """Begin an epoch if none is under way: (1)."""
+def enter(s, p, now):
+    """Begin an epoch at time `now` if none is under way: (1)."""
     if s.epoch >= 0:
         return
-    s.epoch = ack.now
+    s.epoch = now
     s.reno = s.cwnd
     s.origin = max(s.last_max, s.cwnd)
     s.k = ((s.origin - s.cwnd) / p.c) ** (1 / 3)
@@ -33,10 +33,9 @@ def curve(s, c, t):
     return s.origin + c * distance * distance * distance
 
 
-def on_restart(s, p, a):
-    """An idle period does not count as time since the last loss (RFC 9438, 5.8; Linux)."""
-    if s.epoch >= 0:
-        s.epoch = min(s.epoch + a.idle, a.now)
+def elapsed(s, ack):
+    """t, without idle periods and time in which W was not in full use (RFC 9438, 4.2 and 5.8)."""
+    return max(ack.clock - s.epoch, 0.0)
 
 
 def friendly(p):

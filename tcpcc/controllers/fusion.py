@@ -61,8 +61,7 @@ def on_ack(s, p, ack):
         s.reno_cwnd = s.cwnd
         return
     share = ack.acked / s.cwnd
-    if ack.limited == 0:
-        s.reno_cwnd += share
+    s.reno_cwnd += ack.growing / s.cwnd
     if s.rtt > 0:
         s.cwnd += per_round(s, p, ack) * share
     s.cwnd = max(s.cwnd, s.reno_cwnd)

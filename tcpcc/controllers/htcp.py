@@ -60,7 +60,7 @@ def measure(s, ack):
     """(5) and (6), on each ACK outside recovery."""
     if s.in_recovery != 0:  # first ACK after recovery
         s.in_recovery = 0.0
-        s.last_loss = ack.now
+        s.last_loss = ack.clock
         s.counted = 0.0
         s.counted_from = ack.now
     else:
@@ -71,7 +71,7 @@ def measure(s, ack):
     span = ack.now - s.counted_from
     if s.counted >= s.cwnd - max(s.alpha, 1.0) and span >= max(ack.base_rtt, SHORTEST):
         b = s.counted / span
-        if ack.now - s.last_loss <= 4 * ack.base_rtt:
+        if ack.clock - s.last_loss <= 4 * ack.base_rtt:
             s.b = b
             s.b_max = b
         else:
@@ -86,7 +86,7 @@ def on_ack(s, p, ack):
     if s.cwnd < s.ssthresh:
         s.cwnd += ack.acked
     else:
-        s.alpha = 2 * (1 - s.beta) * factor(p, ack.now - s.last_loss, ack.base_rtt)
+        s.alpha = 2 * (1 - s.beta) * factor(p, ack.clock - s.last_loss, ack.base_rtt)
         s.cwnd += min(s.alpha / s.cwnd, 1.0) * ack.acked  # (3)
 
 
@@ -105,7 +105,7 @@ def adapt(s, p, ack):
         s.adaptive = 1.0
     if s.rtt_max > ack.base_rtt:
         s.rtt_max = ack.base_rtt + FADE * (s.rtt_max - ack.base_rtt)
-    s.last_loss = ack.now
+    s.last_loss = ack.clock
     s.in_recovery = 1.0
 
 

@@ -61,7 +61,7 @@ def on_ack(s, p, a):
     else:
         s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
         grown = s.cwnd + p.gain * (1 - s.queueing / p.target_delay) * a.delivered / s.cwnd  # (2)
-    flight = a.inflight + a.delivered - 1  # before this ACK
+    flight = a.inflight + max(a.delivered - 1, 0.0)  # before this ACK
     s.cwnd = max(min(grown, flight + p.allowed), 2.0)
 
 

@@ -55,7 +55,7 @@ def on_round(s, p, ack):
         return
     middle = (p.alpha + p.beta) / 2
     if delta < p.alpha:  # (3)
-        s.succ += 1
+        s.succ += 1 - ack.limited
         s.incr = min((p.beta - delta) * s.succ / s.cwnd, 1.0)
         return
     s.succ = 0.0

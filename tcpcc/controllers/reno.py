@@ -16,8 +16,8 @@ Options from ns-2
     ns-2 stores ssthresh as a whole number (`integer_ssthresh`). Until 2.28 it also rounded W down
     (``precisionReduce_ false``: `integer_window`). Without these options, too, a loss at W >= 4
     leaves the flow in congestion avoidance at W/2. Below, ns-2 continues in slow start from less
-    than 2 packets. RFC 5681 halves the packets in flight; ns-2 and this file halve the window in
-    force, the smaller of cwnd and the receiver's limit.
+    than 2 packets. RFC 5681 halves the packets in flight, ns-2 the window in force, the smaller
+    of cwnd and the receiver's limit (`Transport.flight_ssthresh`).
 """
 
 import math

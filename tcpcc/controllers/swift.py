@@ -70,7 +70,7 @@ def on_ack(s, p, a):
         return
     target = target_delay(s, p, a)
     if a.rtt < target:
-        set_window(s, p, a, s.window + p.increase * a.delivered / max(s.window, 1.0))  # (2)
+        set_window(s, p, a, s.window + p.increase * a.growing / max(s.window, 1.0))  # (2)
     else:
         excess = (a.rtt - target) / a.rtt
         cut(s, p, a, max(1 - p.decrease * excess, 1 - p.largest_cut))  # (3)

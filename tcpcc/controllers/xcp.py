@@ -29,6 +29,7 @@ from tcpcc.controllers.reno import on_timeout as reno_timeout
 from tcpcc.definition import State, register
 
 UNLIMITED = 1e21  # packets/s
+ANSWER = 1e12  # packets/s; no router answers more, and a mean with some UNLIMITED exceeds it
 
 
 def fill_header(s, srtt):
@@ -39,7 +40,7 @@ def fill_header(s, srtt):
 
 
 def on_ack(s, p, ack):
-    if ack.xcp_change < UNLIMITED:  # else no router has read it
+    if ack.xcp_change < ANSWER:  # else no router has read it
         s.cwnd = max(s.cwnd + ack.acked * ack.xcp_change * ack.srtt, 1.0)  # (1)
     fill_header(s, ack.srtt)
 

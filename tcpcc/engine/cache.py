@@ -3,13 +3,17 @@
 Numba's own cache does not notice that an imported function has changed, and its folder is a
 process-wide setting that all threads share. Here every function has its own folder, named after a
 hash of all source code that it uses. If several processes need the same function at once, the first
-one compiles it and the others load the result.
+one compiles it and the others load the result. A damaged file is compiled again.
+
+Whoever can write these files decides what the process runs. Only the user and root may.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial, wraps
@@ -21,6 +25,7 @@ import platformdirs
 
 from tcpcc.engine.private import keep
 from tcpcc.engine.source import module_digest
+from tcpcc.errors import CacheWarning, TcpccError
 
 _KEEP = 32  # folders kept: the newest ones, so that an upgrade does not fill the disk
 
@@ -55,21 +60,57 @@ def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[A
 def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
     """Let `dispatcher` store its machine code in `folder` of the cache and load it from there.
 
-    `prepare` is called before a compilation, and at once if the folder is not writable: then every
-    process compiles anew. Returns the dispatcher.
+    `prepare` is called before a compilation, and at once if there is no such folder: then every
+    process compiles anew, and a warning says so. Returns the dispatcher.
+
+    Raises:
+        TcpccError: others than the user and root can write in the cache.
     """
-    place = _root() / folder
+    root = _root()
+    place = root / folder
     try:
-        if not place.exists():
-            place.mkdir(parents=True, exist_ok=True)
-            _prune(_root())
-        if os.access(place, os.W_OK):
-            keep(dispatcher, place, prepare, partial(_one_at_a_time, lock=place / "lock"))
-            return dispatcher
-    except OSError:
-        pass
-    prepare()
+        is_new = not place.exists()
+        for each in (root, place.parent, place):
+            if is_new:
+                each.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+            _refuse_if_others_can_write(each)
+        if is_new:
+            _prune(root)
+    except OSError as error:
+        _cannot_write(error)
+        prepare()
+        return dispatcher
+    keep(dispatcher, place, prepare, partial(_one_at_a_time, lock=place / "lock"), _cannot_write)
     return dispatcher
+
+
+def _refuse_if_others_can_write(folder: Path) -> None:
+    """Only on POSIX systems, where a folder has an owner and a mode."""
+    if not hasattr(os, "geteuid"):
+        return
+    found = folder.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        reason = f"belongs to another user (uid {found.st_uid})"
+    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        reason = f"can be written by others (mode {stat.S_IMODE(found.st_mode):o}; chmod go-w)"
+    else:
+        return
+    raise TcpccError(
+        f"{folder}: the cache of machine code {reason}, who could run code in this process; set"
+        " TCPCC_CACHE_DIR to a folder that only you can write"
+    )
+
+
+def _cannot_write(error: OSError) -> None:
+    """Warn once in a process: what is compiled runs, but the next process compiles it again."""
+    global _warned
+    if not _warned:
+        _warned = True
+        text = f"machine code cannot be stored, each process compiles it again: {error}"
+        warnings.warn(text, CacheWarning, stacklevel=2)
+
+
+_warned = False
 
 
 def holds(module: str) -> bool:

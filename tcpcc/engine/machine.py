@@ -7,7 +7,6 @@ Machine code is cached on disk (:mod:`tcpcc.engine.cache`).
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 import types as pytypes
@@ -23,8 +22,9 @@ from numba.extending import intrinsic
 
 from tcpcc.engine import jit
 from tcpcc.engine.cache import keep_in
+from tcpcc.engine.framed import digest
 from tcpcc.engine.private import NumbaError, PartCompiler, call_address, function_address
-from tcpcc.engine.source import code_digest, global_names, is_ours, module_digest
+from tcpcc.engine.source import code_digest, dtype_bytes, global_names, is_ours, module_digest
 
 njit: Any = numba.njit
 
@@ -77,8 +77,9 @@ def _copy(function: Callable, namespace: dict[str, Any]) -> Callable:
     )
     # One process may load machine code that other processes compiled: symbols must not clash, and
     # the module that the code names must be importable.
-    digest = code_digest(function)[:16]
-    copy.__module__, copy.__qualname__ = __name__, f"{function.__qualname__}_{digest}"
+    copy.__kwdefaults__ = function.__kwdefaults__
+    unique = code_digest(function)[:16]
+    copy.__module__, copy.__qualname__ = __name__, f"{function.__qualname__}_{unique}"
     return copy
 
 
@@ -209,7 +210,7 @@ def compile_rule(rule: Callable, state: np.dtype, params: np.dtype, sample: np.d
 
 @cache
 def _kinds(*dtypes: np.dtype) -> str:
-    return repr(dtypes)
+    return digest(*map(dtype_bytes, dtypes))
 
 
 class _Rule(NamedTuple):
@@ -233,8 +234,7 @@ class _Rule(NamedTuple):
 def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dtype) -> int:
     function = rule.function
     signature = types.none(*(numba.from_dtype(d) for d in (state, params, sample)))
-    digest = hashlib.sha256(f"{rule.digest}{rule.kinds}".encode()).hexdigest()[:16]
-    folder = f"rules-{module_digest(__name__)[:16]}/{digest}"
+    folder = f"rules-{module_digest(__name__)[:16]}/{digest(rule.digest, rule.kinds)[:16]}"
     dispatcher = _kept(function, folder, _RULE, _helpers.setdefault(rule.kinds, {}))
     try:
         dispatcher.compile(signature)

@@ -47,9 +47,15 @@ class Scratch:
             )
         block = np.full(min(count, _BLOCK // blank.itemsize), blank).tobytes()
         with tempfile.TemporaryFile(dir=self._folder) as file:
-            for begin in range(0, size, len(block)):
-                file.write(block[: size - begin])
-            file.flush()
+            try:
+                for begin in range(0, size, len(block)):
+                    file.write(block[: size - begin])
+                file.flush()
+            except OSError as error:  # another program has filled the disk
+                raise TcpccError(
+                    f"{self._folder}: the recording needs {size / 2**30:.3g} GiB of disk:"
+                    f" {error.strerror}"
+                ) from None
             self._maps.append(mmap.mmap(file.fileno(), size))
         return np.frombuffer(self._maps[-1], blank.dtype).reshape(shape)
 

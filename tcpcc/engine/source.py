@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
-import hashlib
+import inspect
 import itertools
 import re
+import struct
+import sys
 import threading
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache, partial
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
+
+from tcpcc.engine.framed import digest, framed, group
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -79,20 +88,26 @@ def modules_behind(name: str) -> tuple[str, ...]:
 @cache
 def module_digest(name: str) -> str:
     """Hash of the source of a module of this package and of all modules behind it."""
-    digest = hashlib.sha256()
+    parts: list[bytes | str] = []
     for module in modules_behind(name):
         file = _file(module)
         assert file is not None
-        digest.update(module.encode() + file.read_bytes())
-    return digest.hexdigest()
+        parts += [module, file.read_bytes()]
+    return digest(*parts)
 
 
 def code_digest(function: Any) -> str:
-    """Hash of a function's code, the functions that it calls, and the numbers and strings that it
-    refers to. The function's name, its comments and its place in the file do not count."""
-    digest = hashlib.sha256()
-    _add_function(function, digest, set())
-    return digest.hexdigest()
+    """Hash of a function's code, the functions that it calls, and the values that it refers to.
+
+    The function's name, its comments and its place in the file do not count. Two functions have the
+    same digest only if they compile to the same machine code. Other values have a digest too.
+    """
+    return digest(encoded(function))
+
+
+def encoded(value: Any) -> bytes:
+    """A value as bytes, the same in every process; a function with all that it depends on."""
+    return _Encoder().value(value)
 
 
 @cache
@@ -119,63 +134,202 @@ def is_ours(value: Any) -> bool:
 
 
 @cache
-def _engine_digest(function: Any) -> bytes:
-    """:func:`code_digest` of an engine function, cached because it never changes at run time."""
-    digest = hashlib.sha256()
-    _add_body(function, digest, set())
-    return digest.digest()
+def _engine_function(function: FunctionType) -> bytes:
+    """An engine function as bytes, cached because it never changes at run time."""
+    return framed("engine", digest(_Encoder().function(function)))
 
 
-def _add_function(function: Any, digest: Any, seen: set[Any]) -> None:
-    function = getattr(function, "py_func", function)
-    if not isinstance(function, FunctionType):
-        digest.update(_plain(function))
-    elif getattr(function, "of_engine", False):
-        digest.update(_engine_digest(function))
-    elif function not in seen:
-        seen.add(function)
-        _add_body(function, digest, seen)
+class _Encoder:
+    """Writes values as bytes. A function that appears again is written as a number, so that
+    functions may call each other."""
 
+    def __init__(self) -> None:
+        self._functions: dict[FunctionType, int] = {}
+        self._within: set[int] = set()  # objects being written, which may contain themselves
 
-def _add_body(function: FunctionType, digest: Any, seen: set[Any]) -> None:
-    _add_code(function.__code__, digest)
-    values = []
-    for name, attribute in global_names(function.__code__):
-        value = function.__globals__.get(name)
-        values.append(getattr(value, attribute, None) if is_ours(value) else value)
-    values += [cell.cell_contents for cell in function.__closure__ or ()]
-    values += function.__defaults__ or ()
-    for value in values:
-        if isinstance(getattr(value, "py_func", value), FunctionType):
-            _add_function(value, digest, seen)
+    def value(self, value: Any) -> bytes:
+        write = _PLAIN.get(type(value))
+        if write is not None:
+            return write(value)
+        if type(value) is FunctionType:
+            return self._function(value)
+        if type(value) is tuple:
+            return group("tuple", [self.value(each) for each in value])
+        if isinstance(value, np.dtype):
+            return dtype_bytes(value)
+        if isinstance(value, np.ndarray | np.generic):
+            return self._array(value)
+        if isinstance(value, ModuleType):
+            return framed("module", value.__name__)
+        if isinstance(value, CodeType):
+            return _code(value)
+        compiled = getattr(value, "_dispatcher", value)  # of numba.vectorize
+        if isinstance(getattr(compiled, "py_func", None), FunctionType):
+            options = getattr(compiled, "targetoptions", {})
+            return group("compiled", [self.value(compiled.py_func), self._mapping(options)])
+        if isinstance(value, type):
+            return _class(value)
+        if _of_a_library(value):
+            return framed("library", f"{value.__module__}.{value.__name__}")
+        if id(value) in self._within:
+            return framed("within", "")
+        self._within.add(id(value))
+        try:
+            return self._object(value)
+        finally:
+            self._within.discard(id(value))
+
+    def _function(self, function: FunctionType) -> bytes:
+        if function.__dict__.get("of_engine"):
+            return _engine_function(function)
+        if function in self._functions:
+            return framed("again", str(self._functions[function]))
+        if _of_a_library(function):
+            return framed("library", f"{function.__module__}.{function.__name__}")
+        return self.function(function)
+
+    def function(self, function: FunctionType) -> bytes:
+        self._functions[function] = len(self._functions)
+        code = function.__code__
+        names = []
+        for name, attribute, framed_name in _framed_names(code):
+            names += [framed_name, self._global(function, name, attribute)]
+        cells = [self._cell(cell) for cell in function.__closure__ or ()]
+        defaults = [self.value(value) for value in function.__defaults__ or ()]
+        by_name = self._mapping(dict(sorted((function.__kwdefaults__ or {}).items())))
+        parts = [group("globals", names), group("closure", cells), group("defaults", defaults)]
+        return group("function", [_code(code), *parts, by_name])
+
+    def _global(self, function: FunctionType, name: str, attribute: str) -> bytes:
+        names = function.__globals__
+        value = names[name] if name in names else getattr(builtins, name, _MISSING)
+        if attribute and isinstance(value, ModuleType | type):
+            inner = self.value(getattr(value, attribute, _MISSING))
+            return group("attribute", [self.value(value), inner])
+        return self.value(value)
+
+    def _cell(self, cell: Any) -> bytes:
+        try:
+            return self.value(cell.cell_contents)
+        except ValueError:  # the cell is empty
+            return framed("empty", "")
+
+    def _array(self, value: Any) -> bytes:
+        shape = framed("shape", repr(value.shape))
+        if value.dtype.hasobject:
+            content = group("objects", [self.value(each) for each in value.ravel().tolist()])
         else:
-            digest.update(_plain(value))
+            content = framed("bytes", value.tobytes())
+        return group(type(value).__name__, [dtype_bytes(value.dtype), shape, content])
+
+    def _mapping(self, value: Mapping[Any, Any]) -> bytes:
+        return group("mapping", [self.value(part) for item in value.items() for part in item])
+
+    def _object(self, value: Any) -> bytes:
+        of: Any = type(value)
+        kind = _class(of)
+        if isinstance(value, Enum):
+            return group("member", [kind, self.value(value.value)])
+        for base in _PLAIN:  # of a subclass
+            if isinstance(value, base):
+                return group("like", [kind, _PLAIN[base](base(value))])
+        if isinstance(value, tuple | list):
+            return group("sequence", [kind, *map(self.value, value)])
+        if isinstance(value, set | frozenset):
+            return group("set", [kind, *sorted(map(self.value, value))])
+        if isinstance(value, Mapping):
+            return group("map", [kind, self._mapping(value)])
+        if isinstance(value, MethodType):
+            return group("method", [self.value(value.__func__), self.value(value.__self__)])
+        if isinstance(value, partial):
+            inner = (value.func, value.args, value.keywords)
+            return group("partial", [self.value(part) for part in inner])
+        if isinstance(value, BuiltinFunctionType):
+            name = framed("builtin", f"{value.__module__}.{value.__qualname__}")
+            return group("method", [name, self.value(value.__self__)])
+        if isinstance(value, np.ufunc):
+            return framed("ufunc", value.__name__)
+        called = getattr(of, "__call__", None)  # noqa: B004 - its code, if it has any
+        parts = [kind, self.value(called)] if isinstance(called, FunctionType) else [kind]
+        if is_dataclass(value):
+            values = [self.value(getattr(value, name)) for name in _field_names(of)]
+            return group("record", [*parts, *values])
+        if hasattr(value, "__dict__"):
+            return group("object", [*parts, self._mapping(dict(sorted(vars(value).items())))])
+        return group("object", [*parts, framed("repr", repr(value))])
 
 
-def _add_code(code: CodeType, digest: Any) -> None:
-    """Add byte code and constants to the digest."""
-    digest.update(code.co_code + repr((code.co_names, code.co_varnames)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _add_code(constant, digest)
-        else:
-            digest.update(repr(constant).encode())
+_MISSING = type("_Missing", (), {})
 
 
-def _plain(value: Any) -> bytes:
-    """A value as bytes, the same in every process."""
-    if isinstance(value, ModuleType):
-        return value.__name__.encode()
-    if hasattr(value, "tobytes"):
-        kind = f"({_dtype_text(value.dtype)}, {value.shape!r})"
-        return kind.encode() + bytes(value.tobytes())
-    if hasattr(value, "dtype"):
-        return _dtype_text(value.dtype).encode()
-    if callable(value):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}".encode()
-    return repr(value).encode()
+def _of_a_library(value: Any) -> bool:
+    """Whether NumPy or Numba has this callable under its name, which then says all of it."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return False
+    library = module.partition(".")[0] in ("numpy", "numba")
+    return library and getattr(sys.modules.get(module), name, None) is value
 
 
 @cache
-def _dtype_text(dtype: Any) -> str:
-    return repr(dtype)
+def _framed_names(code: CodeType) -> tuple[tuple[str, str, bytes], ...]:
+    """:func:`global_names`, each with its bytes."""
+    return tuple((n, a, framed("name", f"{n}.{a}")) for n, a in global_names(code))
+
+
+@cache
+def _class(kind: type) -> bytes:
+    """A class as bytes: its name, and the members of an enumeration."""
+    name = framed("class", f"{kind.__module__}.{kind.__qualname__}")
+    if not issubclass(kind, Enum):
+        return name
+    members = [encoded(part) for member in kind for part in (member.name, member.value)]
+    return group("enum", [name, *members])
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def _float(value: float) -> bytes:
+    return framed("float", struct.pack(">d", value))
+
+
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: framed("None", ""),
+    type(...): lambda _: framed("...", ""),
+    bool: lambda value: framed("bool", "1" if value else "0"),
+    int: lambda value: framed("int", f"{value:x}"),
+    float: _float,
+    complex: lambda value: group("complex", [_float(value.real), _float(value.imag)]),
+    str: lambda value: framed("str", value),
+    bytes: lambda value: framed("bytes", value),
+}
+
+
+@cache
+def _code(code: CodeType) -> bytes:
+    """A code object as bytes, without its name and its place in the file."""
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR)
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, flags)
+    encoder = _Encoder()
+    parts = [*names, counts, code.co_code, code.co_exceptiontable, code.co_consts]
+    return group("code", [encoder.value(part) for part in parts])
+
+
+@cache
+def dtype_bytes(dtype: np.dtype) -> bytes:
+    """A dtype as bytes; equal dtypes give the same."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return group("subarray", [dtype_bytes(base), framed("shape", repr(shape))])
+    if dtype.names is None:
+        return framed("dtype", dtype.str)
+    columns: Any = dtype.fields
+    parts = [framed("size", str(dtype.itemsize))]
+    for name in dtype.names:
+        kind, offset = columns[name][:2]
+        parts += [framed("name", name), framed("offset", str(offset)), dtype_bytes(kind)]
+    return group("record", parts)

@@ -1,8 +1,11 @@
 """Named streams of random numbers: MRG32k3a, the generator of ns-2 and ns-3.
 
-Every source of randomness in a run (a link's random loss, a RED queue, the choice of the flow that
-loses a packet) has its own stream, seeded from the scenario's seed and the stream's name. Adding a
-flow or a link therefore does not change the numbers of the others.
+Every source of randomness in a run (a link's random loss, a RED queue, a flow's start, its
+controller, the sizes of a workload) has its own stream, seeded from the scenario's seed and the
+stream's name, which contains the name of the link, flow or workload. Nothing else changes a stream.
+
+The default name of a flow or workload contains its number in the scenario. A flow inserted before
+it changes this name, and so its random numbers. A flow or workload with a `name` keeps its own.
 
 The recurrence is L'Ecuyer's (Operations Research 47(1), 1999, Figure I), in 64-bit integers: all
 products stay below 2**53, so compiled and interpreted code give the same bits.

@@ -26,8 +26,14 @@ ROUNDS = 4.0
 """Width of the window over which delivery rates are measured, in base RTTs."""
 
 
+BURST = 1.5
+"""Packets in a quarter of a window over the median quarter, above which ACKs waited in a host."""
+
 BUSY = 0.1
 """Share of the time with a queue below which a path counts as one without."""
+
+SUSTAINED = 1.0
+"""Least time that a queueing delay lasts, in base RTTs; in a shorter one ACKs waited in a host."""
 
 STEADY, FELL = 1.25, 1.3
 """Largest ratio of rates that are alike, and least ratio of a burst's to the steady rate."""
@@ -115,14 +121,41 @@ def calibrate(
     sending = np.all(np.diff(counts, axis=0) < 0, axis=0)  # in every quarter of the window
     if not sending.any():
         raise ScenarioError(f"trace: data are never sent for {width:g} s without a pause")
-    busy = sending & (np.interp(ends, time[known], rtt[known]) > QUEUED * base)
+    seen, rtts = _sustained(time[known], rtt[known], SUSTAINED * base)
+    busy = sending & (np.interp(ends, seen, rtts) > QUEUED * base)
     if busy.sum() < BUSY * sending.sum():
         return _policed(rates, base, time, delivered, size)
-    rate = float(np.quantile(rates[busy], 0.95))
-    largest = float(np.quantile(rtt[known], 0.999)) - base
-    cross = max(rate - float(rates[busy].mean()), 0.0)
+    quarters = -np.diff(counts, axis=0)
+    even = busy & (quarters.max(axis=0) < BURST * np.median(quarters, axis=0))
+    told = np.stack([np.searchsorted(time, ends - k * width / 4, side="right") for k in range(5)])
+    even &= np.all(np.diff(told, axis=0) < 0, axis=0)  # between samples `delivered` is a guess
+    full = rates[even if even.any() else busy]
+    rate = float(np.quantile(full, 0.95))
+    largest = float(np.quantile(rtts, 0.999)) - base
+    cross = max(rate - float(full.mean()), 0.0)
     bits, share = 8 * size, float(busy.sum() / sending.sum())
     return Path(rate * bits, base, largest * rate, cross * bits, share, False, size)
+
+
+def _sustained(
+    time: NDArray[np.float64], rtt: NDArray[np.float64], width: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times, and the RTT that lasts for `width` s, or two samples, around each of them.
+
+    A queue fills over round trips. A large RTT of a moment, also of many ACKs at once, is no queue.
+    """
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+    steps = np.diff(time)
+    step = max(float(np.median(steps[steps > 0])), width / 8)
+    grid = np.arange(time[0], time[-1] + step, step)
+    after = np.searchsorted(time, grid, side="right")
+    both = rtt[np.maximum(after - 1, 0)], rtt[np.minimum(after, len(rtt) - 1)]
+    least = np.minimum(*both)  # between two samples the smaller one
+    samples = max(math.ceil(width / step), 2)
+    samples += 1 - samples % 2  # odd: centred
+    opened: NDArray[np.float64] = maximum_filter1d(minimum_filter1d(least, samples), samples)
+    return grid, opened
 
 
 def _series(

@@ -67,8 +67,7 @@ class Criterion:
         less: whether less is better.
         slack: difference from the standards' number that does not matter, in the number's unit.
         quick: whether a quick evaluation has it.
-        models: models of the simulation; the first that does not refuse the scenarios runs them.
-        options: options of `simulate`, by name.
+        options: options of the packet model, by name.
         needed: whether the number gets a verdict; otherwise it is reported only.
     """
 
@@ -81,7 +80,6 @@ class Criterion:
     less: bool
     slack: float
     quick: bool = False
-    models: tuple[str, ...] = ("packet",)
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
     needed: bool = True
 

@@ -33,10 +33,9 @@ class Finding:
         value: mean over the seeds, with its confidence interval.
         standards: the same for the standard controllers, by name.
         verdict: "fails": worse than all standards; "better": better than all; "passes": neither;
-            "refused": the model cannot run it; "reported": no requirement. A controller with a rule
+            "refused": it cannot be simulated; "reported": no requirement. A controller with a rule
             that fails, as by a division by zero, fails the criterion.
         reason: why it was refused, or which rule failed; else "".
-        model: model of the simulations.
         scenarios, runs: those of the first seed, by name.
         theirs: the standards' runs of the first seed, by name of the standard.
     """
@@ -46,7 +45,6 @@ class Finding:
     standards: Mapping[str, Mean]
     verdict: str
     reason: str
-    model: str
     scenarios: Scenarios = field(repr=False)
     runs: Mapping[str, Run] = field(repr=False)
     theirs: Mapping[str, Mapping[str, Run]] = field(repr=False)
@@ -79,7 +77,7 @@ class Dossier:
     def table(self) -> pd.DataFrame:
         """One row for each criterion.
 
-        Columns: `section`, `measure`, `setting`, `unit`, `model`, `better` ("less" or "more"),
+        Columns: `section`, `measure`, `setting`, `unit`, `better` ("less" or "more"),
         `value`, `half_width` (of the 95 % confidence interval), a column for each standard
         controller, `verdict`, `reason`.
         """
@@ -92,7 +90,6 @@ class Dossier:
                     "measure": each.criterion.measure,
                     "setting": each.criterion.setting,
                     "unit": each.criterion.unit,
-                    "model": each.model,
                     "better": "less" if each.criterion.less else "more",
                     "value": each.value.mean,
                     "half_width": each.value.half_width,

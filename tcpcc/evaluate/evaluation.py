@@ -45,11 +45,10 @@ def evaluate(
 ) -> Dossier:
     """Evaluate a congestion controller after RFC 9743.
 
-    Each criterion is a number from the packet model (at 100 Gb/s from fluid; in crowds a
-    packet stands for several), measured with the
-    controller and with Reno and CUBIC in its place. A criterion fails if the controller is worse
-    than the worse of the two by more than a difference that does not matter, with 95 % confidence
-    over the seeds.
+    Each criterion is a number from the packet model (at 100 Gb/s in trains; in crowds a
+    packet stands for several), measured with the controller and with Reno and CUBIC in its place. A
+    criterion fails if the controller is worse than the worse of the two by more than a difference
+    that does not matter, with 95 % confidence over the seeds.
 
     Args:
         controller: a registered name, a `Controller`, or a `Flow` with parameters, a transport
@@ -144,7 +143,6 @@ class Measured:
         scenarios: those of the first seed.
         runs: those of the first seed, by the scenarios' names.
         reason: why there is no number; "": there is.
-        model: model of the simulations.
         broken: a rule failed, as by a division by zero.
     """
 
@@ -152,7 +150,6 @@ class Measured:
     scenarios: Scenarios = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     reason: str = ""
-    model: str = ""
     broken: bool = False
 
     @property
@@ -161,35 +158,26 @@ class Measured:
 
 
 def measure(wanted: Sequence[Criterion], flow: Flow, seeds: int, **options: Any) -> list[Measured]:
-    """The numbers of criteria for one kind of flow; simulations run in parallel.
-
-    A criterion that its model refuses is left to its next model.
-    """
+    """The numbers of criteria for one kind of flow; simulations run in parallel."""
     found = [Measured() for _ in wanted]
-    left: dict[int, tuple[str, ...]] = {}
+    kinds: dict[tuple[Any, ...], list[int]] = {}  # by the options of the simulation
     for k, each in enumerate(wanted):
         try:
             found[k].scenarios = each.build(flow)
-            left[k] = each.models
+            kinds.setdefault(tuple(each.options.items()), []).append(k)
         except TcpccError as error:
             found[k].reason = str(error)
-    while left:
-        kinds: dict[tuple[Any, ...], list[int]] = {}
-        for k, models in left.items():
-            kinds.setdefault((models[0], *wanted[k].options.items()), []).append(k)
-        refused: set[int] = set()
-        for (model, *settings), members in kinds.items():
-            told = {"title": flow.controller, "model": model, **dict(settings), **options}
-            refused |= _fill(found, wanted, members, seeds, **told)
-        left = {k: left[k][1:] for k in refused if len(left[k]) > 1}
+    for settings, members in kinds.items():
+        told = {"title": flow.controller, **dict(settings), **options}
+        _fill(found, wanted, members, seeds, **told)
     return found
 
 
 def _fill(
     found: Sequence[Measured], wanted: Sequence[Criterion], members: Sequence[int], seeds: int,
-    *, model: str, progress: bool | None = None, title: str | None = None, **options: Any,
-) -> set[int]:  # fmt: skip
-    """Measure some criteria with one model; returns those that it refuses.
+    *, progress: bool | None = None, title: str | None = None, **options: Any,
+) -> None:  # fmt: skip
+    """Measure some criteria with the same options.
 
     A number is read as soon as its runs are finished; only those of the first seed are kept.
     """
@@ -203,7 +191,7 @@ def _fill(
     values: dict[tuple[int, int], float] = {}
     causes: dict[int, Exception] = {}
     first: dict[int, int] = {}
-    with Simulations([each[-1] for each in todo], model, **options) as simulations:
+    with Simulations([each[-1] for each in todo], **options) as simulations:
         for at, run in simulations.finished(progress, title):
             k, seed, name, _ = todo[at]
             if isinstance(run, Exception):
@@ -218,13 +206,11 @@ def _fill(
                     del runs[k, seed]
     for k in members:
         one = found[k]
-        one.model = model
         one.broken = isinstance(causes.get(k), RuleError)
         one.reason = " ".join(str(causes.get(k, "")).split())
         if not one.reason:
             one.values = [values[k, seed] for seed in range(1, seeds + 1)]
             one.runs = runs[k, 1]
-    return {k for k, cause in causes.items() if isinstance(cause, ScenarioError)}
 
 
 def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]) -> Finding:
@@ -255,6 +241,5 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
             verdict = BETTER
     theirs = {name: each.runs for name, each in standards.items()}
     return Finding(
-        criterion, own, means, verdict, tested.reason, tested.model, tested.scenarios, tested.runs,
-        theirs,
+        criterion, own, means, verdict, tested.reason, tested.scenarios, tested.runs, theirs,
     )  # fmt: skip

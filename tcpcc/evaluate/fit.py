@@ -68,8 +68,8 @@ def fit(
         params: range (low, high) of each parameter to vary.
         objective: number to raise, from a run.
         scenarios: the objective is the mean over these.
-        screen: model of the search, such as "fluid" or "meanfield"; the packet model then decides
-            between the best points. None: packets only.
+        screen: model of the search, such as "fluid"; the packet model then decides between the best
+            points. None: packets only.
         trials: number of points.
         seeds: seeds of each packet run.
         seed: seed of the search.

@@ -14,6 +14,7 @@ from tcpcc.evaluate.dossier import BETTER, FAILS, REFUSED
 from tcpcc.evaluate.evaluation import AGAINST, STANDARDS, Judges
 from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.files import whole_file
+from tcpcc.results import netcdf
 from tcpcc.scenario import Flow
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class League:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(folder / "league.nc") as part:
-            self.to_xarray().to_netcdf(part, engine="h5netcdf")
+            netcdf.write(part, [(self.to_xarray(), None, {})])
         with whole_file(folder / "findings.csv") as part:
             self.findings.to_csv(part, index=False)
         table = self.table()

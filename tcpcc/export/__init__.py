@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.controllers.controller import CONTROLLERS, Controller
-from tcpcc.errors import ScenarioError, one_of
+from tcpcc.errors import ScenarioError, flag, one_of
 from tcpcc.files import whole_file
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def export(
     *,
     slow_start: str | StartUp = "standard",
     params: Mapping[str, float] | None = None,
+    glue: bool = False,
 ) -> list[Path]:
     """Write a controller's rules as C, for programs in user space or for the kernel of Linux.
 
@@ -46,6 +47,8 @@ def export(
             start, whatever its default in a `Flow` is.
         params: values of parameters; default values for the rest. Constants in BPF, in C what
             `NAME_defaults` has.
+        glue: with "c" also write NAME_glue.h and NAME_glue.c, which take the events of a stack
+            in bytes and microseconds, fill the sample and call the rules.
 
     Returns:
         The files.
@@ -55,7 +58,7 @@ def export(
             rule and the line of its file.
         OSError: a file cannot be written.
     """
-    made = files(controller, to, slow_start=slow_start, params=params)
+    made = files(controller, to, slow_start=slow_start, params=params, glue=glue)
     paths = []
     for name, text in made.items():
         paths.append(Path(folder) / name)
@@ -70,6 +73,7 @@ def files(
     *,
     slow_start: str | StartUp = "standard",
     params: Mapping[str, float] | None = None,
+    glue: bool = False,
 ) -> dict[str, str]:
     """The files that :func:`export` writes: name -> text."""
     from tcpcc.slow_start.start_up import SLOW_STARTS, composed
@@ -80,7 +84,9 @@ def files(
     if to == "c":
         from tcpcc.export import c
 
-        return c.sources(one, values)
+        return c.sources(one, values, with_glue=flag("glue", glue))
+    if glue:
+        raise ScenarioError("glue = True: only for the target 'c'; Linux calls the rules itself")
     from tcpcc.export import linux
 
     return {f"{linux.identifier(one.name)}.bpf.c": linux.source(one, values)}

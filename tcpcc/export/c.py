@@ -11,6 +11,7 @@ import tcpcc
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import M1, M2, STREAM_FIELDS
+from tcpcc.export import glue
 from tcpcc.export.form import BOOL, FLOAT, INT, NONE, SAMPLE, STATE, Field, walk
 from tcpcc.export.translate import MATH_H, translate
 from tcpcc.export.writer import Writer, literal, member
@@ -126,12 +127,15 @@ def identifier(name: str) -> str:
     return plain if plain[:1].isalpha() else f"cc_{plain}"
 
 
-def sources(controller: Controller, values: Mapping[str, float]) -> dict[str, str]:
+def sources(
+    controller: Controller, values: Mapping[str, float], with_glue: bool = False
+) -> dict[str, str]:
     """The files of a controller in C: name -> text.
 
     Args:
         controller: whose rules to write.
         values: the parameters' default values in C.
+        with_glue: write NAME_glue.h and NAME_glue.c, too.
 
     Raises:
         ScenarioError: a rule that C cannot have; one line with its name and the line of its file.
@@ -141,12 +145,18 @@ def sources(controller: Controller, values: Mapping[str, float]) -> dict[str, st
     program = translate(controller, dialect)
     writer = Writer(program, dialect)
     functions = [writer.function(one) for one in program.functions]
+    extra = {}
+    if with_glue:
+        extra = glue.sources(
+            prefix, LICENCE, program.rules, _read(writer), controller.state,
+            controller.window == "own", controller.every_ack,
+        )  # fmt: skip
     needed = [HELPERS[name] for name in HELPERS if name in writer.helpers]
     return {
         f"{prefix}.h": _header(controller, prefix, values, writer),
         f"{prefix}.c": "\n\n".join(
             [
-                f"/* {_title(controller)} */",
+                f"/* {LICENCE} */\n/* {_title(controller)} */",
                 f'#include <math.h>\n#include <stdint.h>\n\n#include "{prefix}.h"',
                 *("\n".join(one) for one in [list(writer.constants.values())] if one),
                 *needed,
@@ -156,7 +166,22 @@ def sources(controller: Controller, values: Mapping[str, float]) -> dict[str, st
             ]
         )
         + "\n",
+        **extra,
     }
+
+
+def _read(writer: Writer) -> set[str]:
+    """Fields of the sample that the rules read."""
+    return {
+        node.name
+        for function in writer.program.functions
+        for node in walk(function.body)
+        if isinstance(node, Field) and node.record == SAMPLE
+    }
+
+
+LICENCE = "SPDX-License-Identifier: MIT"
+"""Of everything that tcpcc writes; the rules of a user's own controller remain the user's."""
 
 
 def _title(controller: Controller) -> str:
@@ -169,7 +194,8 @@ def head(controller: Controller, *notes: str) -> str:
     if controller.source:
         lines += [f"Source: {controller.source}.", ""]
     lines += [*notes]
-    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+    comment = ["/*", *(f" * {line}".rstrip() for line in lines), " */"]
+    return "\n".join([f"/* {LICENCE} */", *comment])
 
 
 _NOTES = (
@@ -182,20 +208,71 @@ _NOTES = (
 )
 
 
+def _calling(controller: Controller, writer: Writer) -> list[str]:
+    """When a stack must call which rules, in lines of a comment."""
+    has = writer.program.rules
+    text = []
+    if controller.every_ack:
+        text.append(
+            "Call on_ack for every ACK that reports newly delivered packets, in loss recovery too,"
+            " after on_loss and on_lost_packet."
+        )
+    else:
+        text.append(
+            "Do not call on_ack in fast recovery: from a loss until all packets that had been sent"
+            " by then are acknowledged. Call it for every other ACK of new packets."
+        )
+    if controller.window == "own":
+        text.append(
+            "Only these rules change cwnd: the stack does not reduce it in recovery, nor after idle"
+            " periods."
+        )
+    else:
+        text.append(
+            "While the application or the receiver limits sending (limited), take back what on_ack"
+            " and on_round add to cwnd."
+        )
+    always = [n for n in ("on_loss", "on_lost_packet", "on_timeout", "on_undo") if n in has]
+    if always:
+        text.append(f"In recovery, too: {', '.join(always)}.")
+    if "pacing_rate" in controller.state:
+        text.append(
+            "Send no faster than pacing_rate (packets per second; infinite: no pacing), and never"
+            " more than cwnd."
+        )
+    text.append(
+        "A value that the stack does not know is NaN, or 0 for a number of packets. The caller owns"
+        " all structs; nothing is allocated, and different states may be used in different threads."
+    )
+    return ["", *textwrap.wrap(" ".join(text), 95)]
+
+
+def plain_names(text: str) -> str:
+    """A comment with values in place of names that exist only in Python."""
+    for name, value in PYTHON_NAMES.items():
+        text = text.replace(name, value)
+    return text
+
+
+PYTHON_NAMES = {
+    "at most `abc_limit` per ACK (RFC 3465, 2.3)": "at most 1 per ACK (RFC 3465, 2.3; Linux: all)",
+    "(`Transport.gso_time`, `gso_segments`)": "(Linux: those of 1/1024 s, at least 2; else 1)",
+    "With `every_ack`: newly reported": "If on_ack is called in recovery: newly reported",
+    "With `every_ack` srtt": "If on_ack is called in recovery, srtt",
+    "(as in ns-2)": "",
+}
+"""Settings of the simulated transport, with their default values."""
+
+
 def _about(unit: str, doc: str) -> str:
     text = f"{unit}: {doc}" if unit and doc else unit or doc
-    return " ".join(text.split()).replace("*/", "* /")
+    return plain_names(" ".join(text.split())).replace("*/", "* /").replace("``", "")
 
 
 def _header(
     controller: Controller, prefix: str, values: Mapping[str, float], writer: Writer
 ) -> str:
-    used = {
-        node.name
-        for function in writer.program.functions
-        for node in walk(function.body)
-        if isinstance(node, Field) and node.record == SAMPLE
-    }
+    used = _read(writer)
     state = [declared(f"double {n};", u, d) for n, (_, u, d) in WINDOW.items()]
     for name, one in controller.state.items():
         size = f"[{one.size}]" if one.size > 1 else ""
@@ -221,8 +298,9 @@ def _header(
     ]
     return "\n".join(
         [
-            head(controller, *_NOTES),
+            head(controller, *_NOTES, *_calling(controller, writer)),
             f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n",
+            '#ifdef __cplusplus\nextern "C" {\n#endif\n',
             f"struct {prefix}_state {{", *state, "};\n",
             f"struct {prefix}_params {{", *params, "};\n",
             "/* What the rules read of an event. */",
@@ -231,6 +309,7 @@ def _header(
             "/* The state before the first packet; set cwnd to the initial window after it. */",
             f"void {prefix}_init(struct {prefix}_state *s);\n",
             "\n\n".join(rules),
+            "\n#ifdef __cplusplus\n}\n#endif",
             "\n#endif",
             "",
         ]

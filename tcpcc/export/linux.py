@@ -48,6 +48,8 @@ KERNEL: dict[str, str] = {
     "window": "cwnd of the state, snd_wnd",
     "transmits": "icsk_retransmits; 1 on a loss",
     "limited": "is_cwnd_limited",
+    "growing": "acked, acked_sacked, is_cwnd_limited",
+    "clock": "tcp_mstamp less idle periods, from tcp_wstamp_ns",
     "marked": "delivered_ce",
     "ce": "delivered_ce",
     "pipe": "packets_out, sacked_out, lost_out, retrans_out",

@@ -236,7 +236,12 @@ class Writer:
         for name, type_ in function.variables.items():
             if name in used and name not in declared:
                 lines.append(f"    {self.dialect.types[type_]} {self.local(name)} = 0;")
-        lines += self.block(body, 1, declared)
+        written = self.block(body, 1, declared)
+        if not self.dialect.soft:
+            given = [self.local(name) for name, _ in function.arguments]
+            used_names = set(re.findall(r"\w+", "\n".join(written)))
+            lines += [f"    (void){name};" for name in given if name not in used_names]
+        lines += written
         if self.dialect.global_helpers and not _returns(body):
             lines.append("    return 0;")
         return "\n".join([*lines, "}"])
@@ -524,7 +529,7 @@ def _returns(body: list[Any]) -> bool:
 
 
 def _comment(text: str) -> str:
-    return text.replace("*/", "* /")
+    return text.replace("*/", "* /").replace("``", "")
 
 
 __all__ = ["NONE", "Dialect", "Writer", "bits", "integer", "literal", "member"]

@@ -19,7 +19,7 @@ except ImportError:
     wanted = "tcpcc.gym needs Gymnasium and PettingZoo: pip install 'tcpcc[gym]'"
     raise TcpccError(wanted) from None
 
-from tcpcc.gym.step_agent import AGENT, Hand, Interval, bounds, checked, observed, reward_of
+from tcpcc.gym.step_agent import AGENT, MOST, Hand, Interval, bounds, checked, observed, reward_of
 from tcpcc.models.packet.compiled import CompiledSimulation
 from tcpcc.scenario import CBR, Flow, Scenario, units
 
@@ -54,7 +54,9 @@ class _Episode:
         names = [each.name for each in self.sim.world.resolved.flows]
         self._numbers = {agent: names.index(agent) for agent in agents}
         self.hands = {
-            agent: Hand(self.sim.flow(agent), act, _capacity(self.sim, number))
+            agent: Hand(
+                self.sim.flow(agent), act, _capacity(self.sim, number), _room(self.sim, number)
+            )
             for agent, number in self._numbers.items()
         }
         while not all(hand.flow.rtt > 0 for hand in self.hands.values()) and self.going:
@@ -95,6 +97,38 @@ def _capacity(sim: CompiledSimulation, number: int) -> float:
     flow = resolved.flows[number]
     rates = [resolved.links[k].rate for k in flow.forward]
     return min(rates) / (8 * flow.spec.packet_size)
+
+
+ROOM = 4.0
+"""Largest window of an agent, in windows that fill the path and its buffers. Beyond the first all
+packets are dropped, and each costs time."""
+
+ENDLESS = 10.0
+"""BDPs that count as the room of an unlimited buffer."""
+
+
+def _room(sim: CompiledSimulation, number: int) -> float:
+    """Largest window of a flow, packets."""
+    resolved = sim.world.resolved
+    flow = resolved.flows[number]
+    bits, there = 8.0 * flow.spec.packet_size, [resolved.links[k] for k in flow.forward]
+    rates = [link.rate for link in there]
+    rates += [c.spec.rate for c in resolved.changes if c.link in flow.forward and c.spec.rate]
+    rtt = sum(link.delay for link in there) + sum(resolved.links[k].delay for k in flow.reverse)
+    limited = [rate for rate in rates if math.isfinite(rate)]
+    if not limited:
+        return MOST
+    bdp = max(limited) * rtt / bits
+    room = bdp
+    for link in there:
+        if math.isfinite(link.rate):
+            packets = link.buffer * (1.0 if link.buffer_unit == "packets" else 8.0 / bits)
+            room += min(packets, ENDLESS * max(bdp, 10.0))
+    return min(max(ROOM * room, LEAST_ROOM), MOST)
+
+
+LEAST_ROOM = 20.0
+"""packets, also on the smallest path."""
 
 
 def _interval(every: str | float) -> str | float:
@@ -230,11 +264,13 @@ def make(scenario: Spec, agent: str = "agent", **settings: Any) -> Congestion:
 
     An episode is one run. It begins at the flow's first RTT sample, is truncated at the scenario's
     end, and terminates earlier if the flow has a `size` and all of it is acknowledged. A step
-    multiplies the window by 2 to the power of the action, in [-1, 1].
+    multiplies the window by 2 to the power of the action, in [-1, 1], up to four times what the
+    path and its buffers hold. ``gymnasium.make("tcpcc/Congestion-v0", scenario=...)`` makes it too.
 
     Args:
         scenario: a scenario, several to choose from, or a function of a NumPy generator that
-            returns one. Each episode has another seed.
+            returns one. Each episode has another seed; it matters only where there is chance, as
+            in `scenario.jittered(starts="1 s")`, with random losses, RED or a workload.
         agent: name of the flow; its controller is replaced.
         observe: names of `OBSERVATIONS`, in this order. Default: all.
         act: "cwnd", or "pacing_rate" (with a window of two RTTs of it).
@@ -258,3 +294,6 @@ def make_parallel(scenario: Spec, agents: Sequence[str], **settings: Any) -> Age
         **settings: as in `make`. With ``every="rtt"`` a step is the smallest RTT.
     """
     return Agents(scenario, agents, **settings)
+
+
+gymnasium.register("tcpcc/Congestion-v0", entry_point="tcpcc.gym.environment:Congestion")

@@ -136,11 +136,13 @@ class Hand:
         flow: the live flow.
         act: one of `ACTIONS`.
         capacity: packets per second of its bottleneck.
+        most: largest window, packets.
     """
 
     flow: LiveFlow
     act: str
     capacity: float
+    most: float = MOST
     _acknowledged: int = 0
     _sent: int = 0
     _retransmitted: int = 0
@@ -171,13 +173,13 @@ class Hand:
         flow, factor = self.flow, 2.0 ** min(max(action, -1.0), 1.0)
         state = flow.state
         if self.act == "cwnd":
-            flow.set(cwnd=min(max(state["cwnd"] * factor, LEAST), MOST))
+            flow.set(cwnd=min(max(state["cwnd"] * factor, LEAST), self.most))
             return
         old, rtt = state["pacing_rate"], flow.rtt or 0.1
         if not math.isfinite(old):
             old = state["cwnd"] / rtt
         rate = min(max(old * factor, LEAST), MOST)
-        flow.set(pacing_rate=rate, cwnd=min(max(2 * rate * rtt, 4.0), MOST))
+        flow.set(pacing_rate=rate, cwnd=min(max(2 * rate * rtt, 4.0), self.most))
 
 
 def observed(names: Sequence[str], now: Interval) -> NDArray[np.float32]:

@@ -56,38 +56,51 @@ MODELS = {
     for model in (
         Model(
             "packet",
-            "every packet and every ACK",
-            ("driver", "trace", "stream", "representatives"),
+            "every packet and every ACK; with trains, several packets in an event",
+            ("driver", "trace", "stream", "trains", "representatives"),
             "tcpcc.models.packet.handlers",
             20,
         ),
         Model(
             "fluid",
-            "trains of packets over fluid queues",
-            ("per_rtt", "representatives"),
-            "tcpcc.models.fluid.train_events",
-            20,
+            "an ordinary differential equation for each flow, with jumps at losses",
+            ("steps", "representatives"),
+            "tcpcc.models.fluid.fluid_step",
+            10,
         ),
         Model(
             "hybrid",
-            "foreground flows as packets, background flows as fluid, in the same queues",
-            ("driver", "trace", "per_rtt", "representatives"),
-            "tcpcc.models.fluid.train_events",
+            "foreground flows as packets, background flows in trains, in the same queues",
+            ("driver", "trace", "trains", "representatives"),
+            "tcpcc.models.trains.train_events",
             20,
-        ),
-        Model(
-            "meanfield",
-            "a smooth differential equation for classes of flows",
-            ("step", "marking"),
-            "tcpcc.models.meanfield.heun",
-            15,
         ),
     )
 }
 
 
-def _is_default(value: object) -> bool:
-    return value is None or value is False or value == "compiled"
+FORMER_MODELS = {
+    "meanfield": 'use "fluid"; tc.equilibrium and tc.stability analyse its smooth limit',
+    "ode": 'use "fluid"',
+}
+FORMER_OPTIONS = {
+    "per_rtt": "give trains=16, in the packet model or the hybrid",
+    "step": "the fluid model has steps, the number of steps in a round trip",
+    "marking": "give the flows transport=tc.Transport(ecn=...) and the queue ecn=True",
+}
+COUNT = ("trains", "steps", "representatives")  # options on which the cost depends
+
+
+def check_model(model: str) -> None:
+    """Refuse a name that is not one of the `MODELS`.
+
+    Raises:
+        ScenarioError: the message names the model that replaces a former one.
+    """
+    if model in FORMER_MODELS:
+        raise ScenarioError(f"model = {model!r}: {FORMER_MODELS[model]}")
+    if model not in MODELS:
+        raise unknown("model", model, MODELS)
 
 
 def simulate(
@@ -109,10 +122,9 @@ def simulate(
 
     Args:
         scenario: the scenario to simulate.
-        model: "packet" (every packet and ACK), "fluid" (trains of packets
-            over fluid queues), "hybrid" (flows with ``background=True`` as fluid, the others as
-            packets, in the same queues) or "meanfield" (a smooth differential equation for classes
-            of flows).
+        model: "packet" (every packet and ACK), "fluid" (an ordinary differential equation for each
+            flow) or "hybrid" (flows with ``background=True`` in trains, the others as packets, in
+            the same queues).
         driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
             of a SimPy environment. Both give bit-identical results.
         trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for
@@ -124,11 +136,13 @@ def simulate(
         progress: show a progress bar.
         force: run even if the machine seems to lack the memory, or if the estimated time exceeds
             four hours; see `estimate`.
-        options: "fluid" and "hybrid": ``per_rtt``, the number of trains in a round trip (default
-            16). "packet", "fluid" and "hybrid": ``representatives``, the largest number of senders
-            simulated for one flow with a ``count`` (default: all in packets, else 100). Each packet
-            of such a sender stands for one packet of each of its flows; see `docs/models.md`.
-            "meanfield": ``step``, the time step in s, and ``marking``.
+        options: packet and hybrid model: ``trains``, such as 16: packets of a flow that are sent
+            within this part of a round trip share an event. Faster, and the packets' order within a
+            train is lost. Default: none in the packet model, 16 for the hybrid's background.
+            Fluid model: ``steps`` in the shortest base round-trip time (default 20).
+            All: ``representatives``, the largest number of senders simulated for one flow with a
+            ``count`` (default: all in the packet model, else 100). Each packet of such a sender
+            stands for one packet of each of its flows; see `docs/models.md`.
 
     Raises:
         ScenarioError: not a scenario, an unknown model or driver, or an option that the model does
@@ -140,12 +154,17 @@ def simulate(
     require_scenario(scenario)
     if not isinstance(model, str):
         raise refuse("model", model, f"one of {', '.join(MODELS)}; run several one after the other")
-    if model not in MODELS:
-        raise unknown("model", model, MODELS)
+    check_model(model)
     chosen = MODELS[model]
     given = {"driver": driver, "trace": trace, "stream": stream}
-    asked = {name: value for name, value in given.items() if not _is_default(value)}
+    is_default = {
+        "driver": driver == "compiled", "trace": trace is False or trace is None,
+        "stream": stream is None,
+    }  # fmt: skip
+    asked = {name: value for name, value in given.items() if not is_default[name]}
     for name in {**asked, **options}:
+        if name in FORMER_OPTIONS and name not in chosen.options:
+            raise ScenarioError(f"{name}: {FORMER_OPTIONS[name]}")
         if name in given and name not in chosen.options:
             raise ScenarioError(f"{name} = {given[name]!r}: the {model} model has no such option")
         if name not in chosen.options:
@@ -153,8 +172,10 @@ def simulate(
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
     if not force:
-        asked_for = {name: options[name] for name in ("step", "representatives") if name in options}
+        asked_for = {name: options[name] for name in COUNT if name in options}
         check_cost(scenario, model, driver, trace, stream is not None, **asked_for)
-    announce_compilation(chosen.engine, f"the {model} model", chosen.compile_s)
+    in_trains = options.get("trains") is not None
+    engine = MODELS["hybrid"].engine if in_trains else chosen.engine
+    announce_compilation(engine, f"the {model} model", chosen.compile_s)
     run = import_module(f"{__name__}.{model}").simulate
     return run(scenario, progress=progress, **asked, **options)

@@ -1,8 +1,9 @@
 """Find the rule and the line that caused an arithmetic error.
 
 Compiled code reports that a rule divided by zero, but not where. The rules are plain Python, so
-each is run again, interpreted, on the present records; the one that fails shows the line. An
-invalid window has overwritten the previous one; `window` of the sample replaces it.
+each is run again, interpreted, on the present records; the one that fails shows the line. The
+failed call may have changed the window; `window` of the sample replaces it. If no rule fails again,
+the error names those that may have been called.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RuleError(TcpccError, ArithmeticError):
-    """A rule divided by zero, or set a window that is not a positive finite number."""
+    """A rule divided by zero, or left an invalid window, pacing rate or time of a timer."""
 
 
 class Suspect(NamedTuple):
@@ -75,7 +76,8 @@ def suspects(
 def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleError:
     """Return the error to raise in place of `error`, at simulated time `now` (s)."""
     window = isinstance(error, FloatingPointError)
-    for suspect in rules:
+    all_rules = list(rules)
+    for suspect in all_rules:
         found = (_bad_window if window else _failing_line)(suspect)
         if found is None:
             continue
@@ -84,7 +86,22 @@ def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleE
         return RuleError(
             f"{suspect.owner}, {line}: {text} at t = {now:g} s, {suspect.customer}; {values}"
         )
-    return RuleError(f"a rule: {error}, at t = {now:g} s")
+    return RuleError(
+        f"{_named(all_rules, now)}: {error}, at t = {now:g} s; the line is unknown: run again with"
+        " the values left by the rule, no line fails"
+    )
+
+
+MOST_NAMED = 4  # customers that a message names
+
+
+def _named(rules: Sequence[Suspect], now: float) -> str:
+    """The owners of the rules that have been called at `now`, each with its customer."""
+    recent = [rule for rule in rules if float(rule.records[2]["now"]) == now]
+    found = dict.fromkeys((rule.owner.partition(",")[0], rule.customer) for rule in recent or rules)
+    names = [f"{owner} of {customer}" for owner, customer in found]
+    more = f" or {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return " or ".join(names[:MOST_NAMED]) + more if names else "a rule"
 
 
 def _fields(record: Any) -> dict[str, Any]:
@@ -131,8 +148,18 @@ def _line(file: str, number: int) -> str:
 
 
 def _failing_line(suspect: Suspect) -> tuple[str, str] | None:
+    """The line at which the rule fails with the present window, or the one before the call."""
+    records = [_plain(record) for record in suspect.records]
+    if (found := _fails(suspect.rule, records)) or not hasattr(records[2], "window"):
+        return found
+    records = [_plain(record) for record in suspect.records]
+    records[0].cwnd = records[2].window
+    return _fails(suspect.rule, records)
+
+
+def _fails(rule: Callable[..., None], records: Sequence[Any]) -> tuple[str, str] | None:
     try:
-        suspect.rule(*map(_plain, suspect.records))
+        rule(*records)
     except ArithmeticError as error:
         last: TracebackType | None = error.__traceback__
         while last is not None and last.tb_next is not None:
@@ -145,19 +172,19 @@ def _failing_line(suspect: Suspect) -> tuple[str, str] | None:
 
 
 def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
-    """The first line of a controller's rule after which cwnd is not a positive finite number."""
+    """The first line of a controller's rule after which the window is invalid."""
     state, params, sample = map(_plain, suspect.records)
-    if not hasattr(state, "cwnd"):
+    if not hasattr(state, "cwnd") or (text := _wrong(state)) is None:
         return None
-    wrong = state.cwnd
-    if 0 < wrong < math.inf:
-        return None
-    state.cwnd = sample.window
+    if not 0 < state.cwnd < math.inf:
+        state.cwnd = sample.window
+    if math.isnan(state.ssthresh):
+        state.ssthresh = math.inf
     at: list[tuple[str, int]] = []
     found: list[tuple[str, int]] = []
 
     def watch(frame: FrameType, event: str, _: Any) -> Any:
-        if at and not found and not 0 < state.cwnd < math.inf:
+        if at and not found and _wrong(state):
             found.append(at[-1])
         at.append((frame.f_code.co_filename, frame.f_lineno))
         return watch
@@ -170,6 +197,13 @@ def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
         pass
     finally:
         sys.settrace(before)
-    if not found:
-        return None
-    return _line(*found[0]), f"left cwnd = {wrong:g}, not a positive finite number,"
+    return (_line(*found[0]), f"left {text},") if found else None
+
+
+def _wrong(state: Any) -> str | None:
+    """The invalid window of a state, and what is allowed."""
+    if not 0 < state.cwnd < math.inf:
+        return f"cwnd = {state.cwnd:g}, not a positive finite number"
+    if not state.ssthresh > -math.inf:
+        return f"ssthresh = {state.ssthresh:g}, not a number or inf"
+    return None

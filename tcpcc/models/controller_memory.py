@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,37 +88,6 @@ class ControllerMemory:
             row[name] = address(record)
         self._join(flow, records[0])
         return records[0]
-
-    def fill_alike(
-        self, rows: np.ndarray, places: Sequence[int], flows: Sequence[ResolvedFlow]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Like :meth:`fill`, for the records at `places` in `rows`. Their flows must have the same
-        controller, parameters and initial sample.
-
-        Returns:
-            the states, the shared parameters (no rule may write them) and the samples. The caller
-            must keep them alive.
-        """
-        first = flows[0]
-        assert first.controller is not None
-        addresses, params, first_state = self._compiled(first.controller)
-        for name in set(addresses).intersection(rows.dtype.names or ()):
-            rows[name][places] = addresses[name]
-        states, samples = (
-            np.repeat(first_state, len(flows)),
-            np.repeat(sample_of(first), len(flows)),
-        )
-        shared = record_of(params, list(first.params.values()) or [0.0])
-        if first.controller.chance:
-            for state, flow in zip(states, flows, strict=True):
-                seed_stream(state, self._seed, f"flow {flow.name}: controller")
-        for name, records in (("state", states), ("sample", samples)):
-            steps = records.itemsize * np.arange(len(flows))
-            rows[name][places] = address(records) + steps
-        rows["params"][places] = address(shared)
-        for k, flow in enumerate(flows):
-            self._join(flow, states[k : k + 1])
-        return states, shared, samples
 
     def _join(self, flow: ResolvedFlow, state: np.ndarray) -> None:
         """Make the state of a coupled controller a member of its flow's group."""

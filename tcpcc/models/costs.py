@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.memory import memory_left
-from tcpcc.errors import TcpccError, unknown
+from tcpcc.errors import TcpccError, positive
 from tcpcc.models.estimates import Estimate, Options
 from tcpcc.models.packet.packet_cost import is_short_run
 from tcpcc.scenario.spec import require_scenario
@@ -24,8 +24,9 @@ TOO_LONG = 4 * 3600.0  # s; longer runs are refused unless forced
 LITTLE = 2**26  # bytes that any machine has free
 
 COSTS = {  # module with the function cost(scenario, resolved, options), by model
-    name: f"tcpcc.models.{name}.{name}_cost" for name in ("packet", "fluid", "hybrid", "meanfield")
+    name: f"tcpcc.models.{name}.{name}_cost" for name in ("packet", "fluid", "hybrid")
 }
+TRAINS = "tcpcc.models.trains.trains_cost"  # the same of the packet model in trains
 
 
 class ResourceError(TcpccError):
@@ -42,15 +43,16 @@ def estimate(
     *,
     driver: str = "compiled",
     trace: bool = False,
-    step: float | None = None,
+    steps: float | None = None,
     stream: object = None,
+    trains: float | None = None,
     representatives: float = math.inf,
 ) -> Estimate:
     """Estimate the cost of `simulate` with the same arguments; nothing is simulated.
 
     Args:
         scenario: the scenario that would be simulated.
-        model, driver, trace, step, stream, representatives: as in `simulate`.
+        model, driver, trace, steps, stream, trains, representatives: as in `simulate`.
 
     Returns:
         Packets, steps, CPU seconds and bytes, accurate to about a factor of three.
@@ -63,11 +65,20 @@ def estimate(
     >>> tc.estimate(tc.Scenario(net, [tc.Flow("cubic")], duration=600)).packets
     750000000.0
     """
+    from tcpcc.models import check_model
+
     require_scenario(scenario)
-    if model not in COSTS:
-        raise unknown("model", model, COSTS)
-    options = Options(driver, trace, step, bool(stream), representatives)
-    cost = import_module(COSTS[model]).cost
+    check_model(model)
+    in_trains = model == "packet" and trains is not None
+    options = Options(
+        driver,
+        trace,
+        0.0 if trains is None else positive("trains", trains),
+        None if steps is None else positive("steps", steps),
+        bool(stream),
+        representatives,
+    )
+    cost = import_module(TRAINS if in_trains else COSTS[model]).cost
     return cost(scenario, scenario.resolve(expand=False), options)
 
 
@@ -84,7 +95,7 @@ def check_cost(
     Raises:
         ResourceError: the run takes more memory than is free, or more than four hours.
     """
-    of_packets = model in ("packet", "fluid") and driver == "compiled" and not trace
+    of_packets = model == "packet" and driver == "compiled" and not trace
     if of_packets and is_short_run(scenario, LONG):
         return
     found = estimate(scenario, model, driver=driver, trace=bool(trace), stream=stream, **options)

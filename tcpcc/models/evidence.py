@@ -1,7 +1,6 @@
-"""The evidence for each controller: its source, its constants, its tests, its models.
+"""The evidence for each controller: its source, its constants, its tests.
 
-The facts are in ``tcpcc/controllers/evidence.toml``. The models follow from the definition of the
-controller.
+The facts are in ``tcpcc/controllers/evidence.toml``.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.controllers.controller import Controller
-from tcpcc.models.refusals import what_needs_packets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,15 +59,9 @@ def evidence() -> dict[str, Evidence]:
     }
 
 
-def models_for(controller: Controller) -> tuple[str, ...]:
-    """The models in which a controller runs."""
-    of_means = () if what_needs_packets(controller) else ("meanfield",)
-    return ("packet", "fluid", "hybrid", *of_means)
-
-
 def evidence_table() -> pd.DataFrame:
-    """A table of the registered controllers, with columns `controller`, `source`, `constants`,
-    `tests` and `models`. For a user's own controller `constants` and `tests` are empty.
+    """A table of the registered controllers, with columns `controller`, `source`, `constants` and
+    `tests`. For a user's own controller `constants` and `tests` are empty.
     """
     import pandas as pd
 
@@ -78,7 +69,5 @@ def evidence_table() -> pd.DataFrame:
     rows = []
     for name, controller in CONTROLLERS.items():
         facts = (known[name].constants, known[name].words) if name in known else ("", "")
-        rows.append((name, controller.source, *facts, models_for(controller)))
-    table = pd.DataFrame(rows, columns=["controller", "source", "constants", "tests", "models"])
-    table["models"] = table["models"].map(", ".join)
-    return table
+        rows.append((name, controller.source, *facts))
+    return pd.DataFrame(rows, columns=["controller", "source", "constants", "tests"])

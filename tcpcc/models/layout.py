@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from tcpcc.scenario.traffic import CBR
 
+SENSIBLE = 2**22  # packets; smaller windows are accepted on any path
+
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
@@ -62,6 +64,7 @@ def queueing_links(resolved: Resolved) -> list[int]:
             or link.loss > 0
             or math.isfinite(link.buffer)
             or link.queue.discipline.fluid_rule is not None
+            or link.queue.discipline.decides_by_packet
             or sum(loads[i].values()) > rates[i] * (1 + 1e-9)
         )
     ]
@@ -167,3 +170,17 @@ def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route
     if not flow.reverse:
         to_receiver, n_forward = delay, len(passed)
     return Route(tuple(passed), n_forward, before, delay, to_receiver)
+
+
+def packets_in_run(resolved: Resolved, flow: ResolvedFlow, duration: float) -> float:
+    """The packets that the slowest link of a flow's path can send in `duration`, s."""
+    rates = {i: resolved.links[i].rate for i in flow.forward}
+    for change in resolved.changes:
+        if change.link in rates and change.spec.rate is not None:
+            rates[change.link] = max(rates[change.link], change.spec.rate)
+    return min(rates.values(), default=math.inf) * duration / (8 * flow.spec.packet_size)
+
+
+def beyond_run(packets: float) -> str:
+    """Why a window of more packets than a run can carry is refused."""
+    return f"the slowest link of its path carries {packets:.3g} packets in the whole run"

@@ -2,10 +2,10 @@
 
 =========================  =====================================================================
 ``on_arrival(s, p, q)``    a packet arrives: set `q.drop` to 1 to drop it, `q.mark` to mark it
-``on_fluid(s, p, q)``      for models without packets: `q.arrivals` packets (a real number) arrived.
+``on_fluid(s, p, q)``      for amounts of packets: `q.arrivals` packets (a real number) arrived.
                            Set `q.prob`, the drop probability, and `q.spread`, how irregular the
-                           spacing of drops is; `q.anew` = 1 restarts the spacing. For the mean
-                           field also `q.marks`, and `q.prob_l4s` and `q.bypass` for ECT(1)
+                           spacing of drops is; `q.anew` = 1 restarts the spacing; also `q.marks`,
+                           and `q.prob_l4s` and `q.bypass` for ECT(1)
 ``on_interval(s, p, q)``   a timer: called at the start, then at the time `q.wake` that it sets
 ``on_departure(s, p, q)``  a packet is about to be sent after waiting for `q.sojourn`: set `q.drop`
                            or `q.mark`. After a drop the next packet follows at once
@@ -19,10 +19,12 @@ a field that is not known there is NaN. A full buffer drops the packet in any ca
 `ecn` calls :func:`notify`.
 
 A discipline that only acts on arrival costs no event. ``on_departure`` or ``on_select`` makes its
-link a scheduled one, with an event per departure. The mean field runs a discipline only if it has
-``on_fluid`` or `in_amounts`. With several `inner` queues ``on_arrival`` sets `q.inner`, the
-packet's queue (0, 1, ...); `q.waiting[i]`, `q.waiting_bytes[i]`, `q.head_at[i]` and
-`q.head_size[i]` describe inner queue `i`. ``on_arrival`` may also make room in a full buffer:
+link a scheduled one, with an event per departure. `tcpcc.equilibrium` takes a discipline only if
+it has ``on_fluid`` or `in_amounts`; in the fluid model the others decide about whole packets.
+
+With several `inner` queues ``on_arrival`` sets `q.inner`, the packet's queue (0, 1, ...);
+`q.waiting[i]`, `q.waiting_bytes[i]`, `q.head_at[i]` and `q.head_size[i]` describe inner queue `i`.
+``on_arrival`` may also make room in a full buffer:
 `q.evict` is an inner queue and `q.evictions` the number of packets dropped from its head, and more
 if they were too small; ``on_departure`` is called for each with `q.evicted`. A shaper sets
 `q.not_before`; ``on_select`` is called again at that time, or when a packet arrives before it.
@@ -41,6 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -55,7 +58,7 @@ from tcpcc.definition import (
     header_columns,
 )
 from tcpcc.engine.streams import STREAM_FIELDS
-from tcpcc.engine.subset import check_rule
+from tcpcc.engine.subset import Fields, check_rule, fields_read
 
 #: What a rule may read, and set where it says "out": name -> (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
@@ -137,7 +140,7 @@ class Discipline(Definition):
         name: unique name.
         summary: one line.
         on_arrival: called for each arriving packet; None: only a full buffer drops.
-        on_fluid: the drop law for models without packets; it sets `q.prob`, the drop probability of
+        on_fluid: the drop law for amounts of packets; it sets `q.prob`, the drop probability of
             `q.arrivals` packets.
         on_interval: called by a timer.
         on_departure: called before a packet is sent.
@@ -190,8 +193,7 @@ class Discipline(Definition):
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for rule_name, rule in self.rules.items():
             if rule is not None:
-                records = self.records((*SAMPLE, *EACH, *self.header), (*OUT, *self.header))
-                check_rule(f"queue {self.name!r}, {rule_name}", rule, records)
+                check_rule(f"queue {self.name!r}, {rule_name}", rule, self._records)
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ValueError(
@@ -235,8 +237,17 @@ class Discipline(Definition):
 
     @property
     def runs_in_fluid(self) -> bool:
-        """Whether a model without packets can say what it drops."""
+        """Whether a model can say what it drops of an amount of packets."""
         return self.in_amounts or self.on_fluid is not None or not self.decides_by_packet
+
+    @cached_property
+    def reads_concentration(self) -> bool:
+        """Whether the drop law for amounts reads how much of the arrivals is of one flow."""
+        return "concentration" in fields_read(filter(None, [self.on_fluid]), self._records)
+
+    @property
+    def _records(self) -> tuple[Fields | None, ...]:
+        return self.records((*SAMPLE, *EACH, *self.header), (*OUT, *self.header))
 
     @property
     def state_dtype(self) -> np.dtype:

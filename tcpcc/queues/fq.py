@@ -7,12 +7,12 @@ so that it paces none.
 (2)  new queues are served before old ones, each by its deficit  }
 (3)  a packet sent that has waited longer than `ce_threshold` is marked if it is ECN-capable; no
      other packet is marked or dropped by it
-(4)  a full buffer drops the packet that arrives
+(4)  a full buffer drops the packet that arrives, and so does a flow's queue of `flow_limit` packets
 
 ``flows = 1`` is a single queue that marks above a threshold of the delay.
 
 Differences from Linux
-    The hash is that of `flow_queues`. A flow's own limit (``flow_limit``) is the buffer's, and a
+    The hash is that of `flow_queues`. ``flow_limit`` has no limit by default (Linux: 100), and a
     flow's first turn has one quantum too (``initial_quantum`` is larger).
 """
 
@@ -35,7 +35,9 @@ from tcpcc.queues.flow_queues import (
 def on_arrival(s, p, q):
     i = hashed(s, p, q.flow)
     q.inner = float(i)
-    if q.full == 0:
+    if q.waiting[i] >= p.flow_limit:
+        q.drop = 1.0  # (4)
+    elif q.full == 0:
         join(s, p, i)
 
 
@@ -56,6 +58,7 @@ FQ = register(
         inner=QUEUES,
         params={
             "flows": FLOWS,
+            "flow_limit": Param(math.inf, "packets", "that wait in the queue of a flow", 1),
             "quantum": Param(3028, "bytes", "sent by a queue in its turn", 1),
             "ce_threshold": Param(
                 math.inf, "s", "sojourn time above which each ECN-capable packet is marked", 0

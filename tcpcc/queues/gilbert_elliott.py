@@ -14,9 +14,9 @@ It is bad for a share p / (p + r) of the packets, in bursts of 1/r packets on av
 Differences from the papers
     The states change from packet to packet, not from bit to bit.
 Limits
-    There is no ``on_fluid``: the mean field has no bursts and refuses this discipline. To combine
-    it with an active queue, put a link of infinite rate with this discipline before that queue's
-    link.
+    There is no ``on_fluid``: `tcpcc.equilibrium` has no bursts and refuses this discipline. To
+    combine it with an active queue, put a link of infinite rate with this discipline before that
+    queue's link.
 """
 
 from tcpcc.definition import Param, State, register

@@ -18,7 +18,8 @@ Differences from Linux
     Linux keeps tokens in ns of transmission time, and stops adding at the burst as (2) does.
     Linux' `latency` is the link's buffer here.
 Limits
-    There is no ``on_fluid``: a drop law cannot delay. In the mean field use a link of the rate r.
+    There is no ``on_fluid``: a drop law cannot delay. For `tcpcc.equilibrium` use a link of the
+    rate r.
 """
 
 from tcpcc.definition import Param, State, register

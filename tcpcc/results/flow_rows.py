@@ -1,8 +1,7 @@
 """Which flow of the scenario each row of a record belongs to.
 
-A flow with a `count` is one flow in the scenario. In a record it is `count` rows (packets), a few
-rows that share the count (representatives in fluid and hybrid), or one row (mean field). Several
-rows of one flow are named "flow.1", "flow.2", ....
+A flow with a `count` is one flow in the scenario. In a record it is `count` rows, or fewer rows
+that share the count (representatives). Several rows of one flow are named "flow.1", "flow.2", ....
 """
 
 from __future__ import annotations

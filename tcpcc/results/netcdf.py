@@ -7,7 +7,8 @@ preceding bytes. Other tools ignore this line.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from tcpcc.errors import TcpccError
 from tcpcc.files import whole_file
 from tcpcc.results.recording import EVENT_DTYPE, FORMAT
+from tcpcc.results.unfailing import UnfailingFile
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,21 +32,33 @@ def save(path: str | Path, data: xr.Dataset, events: NDArray[Any] | None) -> Non
     """Write the record and its events as one standard NetCDF 4 file.
 
     The file is written atomically: it appears when it is complete.
+
+    Raises:
+        DiskFullError: the disk has no room; the message has the size of the file.
     """
     import xarray as xr
 
     series = [name for name, v in data.variables.items() if v.ndim == 2]
     encoding = {name: {"zlib": True, "complevel": 1, "shuffle": True} for name in series}
+    groups: list[tuple[xr.Dataset, str | None, dict[Any, Any]]] = [(data, None, encoding)]
+    if events is not None:
+        names = events.dtype.names or ()
+        fields = {n: ("event_index", events[n]) for n in names}
+        groups.append((xr.Dataset(fields, attrs={"columns": " ".join(names)}), "events", {}))
     with whole_file(path) as part:
-        data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
-        if events is not None:
-            names = events.dtype.names or ()
-            fields = {n: ("event_index", events[n]) for n in names}
-            attrs = {"columns": " ".join(names)}
-            xr.Dataset(fields, attrs=attrs).to_netcdf(
-                part, engine="h5netcdf", group="events", mode="a"
-            )
+        write(part, groups)
         _seal(part)
+
+
+def write(part: Path, groups: Iterable[tuple[xr.Dataset, str | None, dict[Any, Any]]]) -> None:
+    """Write a NetCDF 4 file of datasets, each with the name of its group and its encoding.
+
+    Raises:
+        OSError: a write failed; its attribute `needed` is the size of the file in bytes.
+    """
+    with _hdf5(part) as (file, _):
+        for data, group, encoding in groups:
+            _add(file, data, group, encoding)
 
 
 def save_parts(path: str | Path, parts: Iterable[xr.Dataset]) -> None:
@@ -52,24 +66,49 @@ def save_parts(path: str | Path, parts: Iterable[xr.Dataset]) -> None:
 
     Only one part at a time is in memory. Variables without the dimension time are those of the
     first part.
-    """
-    import h5netcdf
 
+    Raises:
+        DiskFullError: the disk has no room.
+    """
     with whole_file(path) as part:
         ends = 0
-        for record in parts:
-            begin, ends = ends, ends + record.sizes["time"]
-            if begin == 0:
-                record.to_netcdf(
-                    part, engine="h5netcdf", encoding=_in_chunks(record), unlimited_dims=["time"]
-                )
-                continue
-            with h5netcdf.File(part, "a") as file:
-                file.resize_dimension("time", ends)
-                for name, variable in record.variables.items():
-                    if "time" in variable.dims:
-                        file.variables[name][begin:ends] = variable.values
+        with _hdf5(part) as (file, sink):
+            for record in parts:
+                begin, ends = ends, ends + record.sizes["time"]
+                if begin == 0:
+                    _add(file, record, None, _in_chunks(record), ["time"])
+                else:
+                    file.resize_dimension("time", ends)
+                    for name, variable in record.variables.items():
+                        if "time" in variable.dims:
+                            file.variables[name][begin:ends] = variable.values
+                file.flush()
+                if sink.error is not None:
+                    raise sink.error
         _seal(part)
+
+
+@contextmanager
+def _hdf5(part: Path) -> Iterator[tuple[Any, UnfailingFile]]:
+    """A new NetCDF 4 file, and the file below it."""
+    import h5netcdf
+
+    with UnfailingFile(part) as sink, h5netcdf.File(sink, "w") as file:
+        yield file, sink
+
+
+def _add(
+    file: Any,
+    data: xr.Dataset,
+    group: str | None,
+    encoding: dict[Any, Any],
+    unlimited: list[str] | None = None,
+) -> None:
+    """Write a dataset as a group of an open file."""
+    from xarray.backends import H5NetCDFStore
+
+    store = H5NetCDFStore(file if group is None else file.create_group(group))
+    data.dump_to_store(store, encoding=encoding, unlimited_dims=unlimited)
 
 
 def _in_chunks(record: xr.Dataset) -> dict[Any, dict[str, Any]]:

@@ -47,9 +47,11 @@ from tcpcc.results.figure import (
     style,
     times_of,
 )  # fmt: skip
+from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.run import Run, Selection
 from tcpcc.results.topology import topology, topology_height
 from tcpcc.results.trace_plots import vegas_trace
+from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -371,14 +373,20 @@ def _controlled(run: Run) -> list[str]:
 
 
 def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, Any]]]:
-    """Groups of flows and their line styles: single flows, or with many flows the controllers."""
+    """Groups of flows and their line styles: single flows, or with many flows the controllers.
+
+    Flows that the user has named are a group of their own, unless there are too many names.
+    """
     kinds = dict(zip(run.flows, (str(k) for k in run.data["controller"].values), strict=True))
+    counts = dict(zip(run.flows, run.data["count"].values.astype(int).tolist(), strict=True))
     controlled = _controlled(run)
     groups: dict[str, list[str]] = {name: [name] for name in names}
     order = controlled if len(controlled) <= len(PALETTE) else list(names)
     if len(names) > len(PALETTE):
-        order = list(dict.fromkeys(kinds[name] for name in controlled))
-        groups = {kind: [n for n in names if kinds[n] == kind] for kind in [*order, "cbr"]}
+        given = _names_given(run)
+        group_of = {name: given.get(name, kinds[name]) for name in run.flows}
+        order = list(dict.fromkeys(group_of[name] for name in controlled))
+        groups = {key: [n for n in names if group_of[n] == key] for key in [*order, "cbr"]}
     result = []
     for label, members in groups.items():
         if not members:
@@ -387,9 +395,24 @@ def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, A
         look: dict[str, Any] = {"color": GREY, "ls": "-"}
         if k >= 0:
             look = {"color": PALETTE[k % len(PALETTE)], "ls": DASHES[k % len(DASHES)]}
-        many = f" ({len(members)} flows)" if len(members) > 1 else ""
+        number = sum(counts[name] for name in members)
+        many = f" ({number} flows)" if number > 1 else ""
         result.append((members, look | {"label": label + many}))
     return result
+
+
+def _names_given(run: Run) -> dict[str, str]:
+    """The name that the user has given to a flow, by the name of each of its rows; no names if
+    there are more than colours."""
+    if "source" in run.data.attrs:  # a trace of another program
+        return {}
+    specs = dict(zip(run.flows, (row.spec for row in recorded_rows(run)), strict=True))
+    given = {
+        name: spec.name
+        for name, spec in specs.items()
+        if isinstance(spec, Flow) and spec.name is not None
+    }
+    return given if len(set(given.values())) < len(PALETTE) else {}
 
 
 def _capacity(run: Run, link: str | None) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """A run's traced connections as JSON lines in the style of qlog.
 
 qlog (draft-ietf-quic-qlog-main-schema) is a format for the events at an endpoint, made for QUIC and
-used here for TCP. Events and fields have qlog's names; names that qlog lacks begin with "tcpcc:".
+used here for TCP. The file says qlog 0.3 and NDJSON, the last version of which qvis reads lines.
+Events and fields have qlog's names; names that qlog lacks begin with "tcpcc:".
 The first line is the header; each further line is one event. Times are in ms since the start of the
 run, windows in bytes; `group_id` is the connection.
 
@@ -35,12 +36,12 @@ def write(file: IO[str], run: Run, numbers: Iterable[int]) -> int:
     """Write the connections with these numbers in `run.events`; returns the number of events."""
     chosen = set(numbers)
     head = {
-        "qlog_version": "0.4",
+        "qlog_version": "0.3",
         "qlog_format": "NDJSON",
         "title": "tcpcc",
         "trace": {
             "common_fields": {"time_format": "relative", "reference_time": 0},
-            "vantage_point": {"type": "network", "name": "simulation"},
+            "vantage_point": {"type": "network", "name": "simulation", "flow": "server"},
             "scenario": run.data.attrs["digest"],
             "tcpcc": _facts(run, chosen),
         },
@@ -109,7 +110,8 @@ def _told(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, di
         if event["sack_high"] > event["sack_low"]:
             ranges.append([int(event["sack_low"]), int(event["sack_high"]) - 1])
         frame = {"frame_type": "ack", "acked_ranges": ranges, "duplicate": kind == "dupack"}
-        return "transport:packet_received", {"frames": [frame]}
+        told = {"packet_type": "tcp", "packet_number": seq}  # a viewer expects a number
+        return "transport:packet_received", {"header": told, "frames": [frame]}
     if kind == "loss":
         return "recovery:packet_lost", {"header": header["header"]}
     if kind == "timeout":

@@ -98,8 +98,8 @@ class Run:
     ) -> xr.DataArray:
         """Mean throughput of each flow over a time window, bit/s, dims (flow).
 
-        A row that stands for several flows (``data["count"]``: the fluid model and the hybrid
-        run a flow with a `count` as representatives) has their sum.
+        A row that stands for several flows (``data["count"]``: the fluid model and the hybrid run
+        a large `count` as representatives) has their sum.
 
         The mean is over the whole time window, even if the flow was active only in part of it.
 
@@ -795,7 +795,8 @@ class Run:
         ):
             kinds[str(name)] += int(count)
         flows = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-        line = f"{attrs['model']} model, {flows}, {self.duration:g} s, seed {attrs['seed']}"
+        trains = f", {attrs['trains']:g} trains per RTT" if "trains" in attrs else ""
+        line = f"{attrs['model']} model{trains}, {flows}, {self.duration:g} s, seed {attrs['seed']}"
         if "source" in attrs:
             line = f"{attrs['driver']} {attrs['source']}, {flows}, {self.duration:g} s"
         if self.links:

@@ -47,7 +47,7 @@ def put(path: Path, run: Run) -> None:
     text = json.dumps(header).encode()
     parts = [len(text).to_bytes(_LENGTH, "big"), text, *(array.tobytes() for array in arrays)]
     packed = zlib.compress(b"".join(parts), 1)
-    with whole_file(path) as part:
+    with whole_file(path, _DIGEST + len(packed)) as part:
         part.write_bytes(hashlib.sha256(packed).digest() + packed)
 
 

@@ -1,7 +1,8 @@
 """Links that change with time: arrays of rates, mobile networks from traces or a law, outages.
 
 Each function returns a list of `Change` for ``Scenario(..., changes=[...])``; lists can be added.
-A link of rate 0 sends nothing and its packets wait.
+A link of rate 0 sends nothing and its packets wait. If the rate changes while a packet is being
+sent, the rest of the packet is sent at the new rate.
 """
 
 from __future__ import annotations

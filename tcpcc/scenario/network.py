@@ -323,14 +323,27 @@ def share_of(field: str, value: float) -> float:
     return float(value)
 
 
+LEAST_RATE, LARGEST_DELAY = 1000, 5.0
+"""bit/s and s: plain numbers beyond these are probably meant in other units."""
+
+
 def look_for_units(rate: Quantity, delay: Quantity) -> None:
     """Warn if plain numbers look as if they were meant in other units than bit/s and s."""
-    plain = [v for v in (rate, delay) if isinstance(v, int | float) and not isinstance(v, bool)]
-    if len(plain) == 2 and 0 < plain[0] <= 10_000 and plain[1] >= 1:
+    plain_rate, plain_delay = (
+        v if isinstance(v, int | float) and not isinstance(v, bool) else math.nan
+        for v in (rate, delay)
+    )  # fmt: skip
+    both = plain_rate <= 10_000 and plain_delay >= 1
+    odd, write = [], []
+    if 0 < plain_rate <= (10_000 if both else LEAST_RATE):
+        odd.append(f"rate = {plain_rate:g} bit/s")
+        write.append(f'"{plain_rate:g} Mbps"')
+    if math.inf > plain_delay >= (1 if both else LARGEST_DELAY):
+        odd.append(f"delay = {plain_delay:g} s")
+        write.append(f'"{plain_delay:g} ms"')
+    if odd:
         warnings.warn(
-            f"rate = {plain[0]:g} bit/s, delay = {plain[1]:g} s: are units missing?"
-            f' write "{plain[0]:g} Mbps", "{plain[1]:g} ms"',
-            stacklevel=4,
+            f"{', '.join(odd)}: are units missing? write {', '.join(write)}", stacklevel=4
         )
 
 

@@ -373,11 +373,6 @@ def _processing_link(spec: Flow, name: str, node: str) -> Link:
     )  # fmt: skip
 
 
-def is_host(link: Link) -> bool:
-    """Whether a link is the processing time of a flow's host."""
-    return link.name.endswith(PROCESSING)
-
-
 def _resolve_changes(
     scenario: Scenario, links: list[Link], index: dict[str, int]
 ) -> tuple[ResolvedChange, ...]:

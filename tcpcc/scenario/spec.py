@@ -54,7 +54,8 @@ class Scenario(Record):
         net: the network.
         flows: `Flow` and `CBR` in any order; they are numbered in this order.
         duration: simulated time, s.
-        seed: seed of all random numbers, a whole number >= 0.
+        seed: seed of all random numbers, a whole number >= 0. Those of a link, flow or workload
+            depend on the seed and on its name; a default name contains the number of the flow.
         changes: scheduled changes of links, in any order.
         workloads: conversations that start at random times, in any order.
         interval: width of the bins that a run records, s; default 1/1000 of the duration, at least

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.errors import ScenarioError, refuse, whole
+from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.scenario.frozen import named
 from tcpcc.scenario.network import Access, Link, Network, look_for_units
-from tcpcc.scenario.units import Quantity
+from tcpcc.scenario.units import Quantity, seconds
+from tcpcc.scenario.units import rate as bits_per_second
 
 if TYPE_CHECKING:
     from tcpcc.queues.discipline import QueueSpec
@@ -37,7 +39,8 @@ def dumbbell(
     Args:
         rate: rate of the bottleneck in both directions, bit/s.
         delay: one-way propagation delay of the bottleneck, s.
-        buffer: buffer of the bottleneck, packets, or bytes with a unit.
+        buffer: buffer of the bottleneck: packets, bytes with a unit, or "2 BDP": this many times
+            the rate times the base RTT, in bytes.
         queue: queue discipline of the bottleneck, default drop-tail. The reverse direction is
             drop-tail.
         access_rate: rate of each flow's own access links, bit/s; inf if only access_delay is given.
@@ -54,11 +57,16 @@ def dumbbell(
     A warning is given if plain numbers look as if they were meant in other units than bit/s and s.
     """
     look_for_units(rate, delay)
+    rtt = _base_rtt([delay], access_delay)
     there = Link(
-        "left", "right", rate=rate, delay=delay, buffer=buffer, queue=queue, loss=loss,
-        jitter=jitter, reordering=reordering, variable=variable, name="bottleneck", record=True,
+        "left", "right", rate=rate, delay=delay, buffer=_room(buffer, rate, rtt), queue=queue,
+        loss=loss, jitter=jitter, reordering=reordering, variable=variable, name="bottleneck",
+        record=True,
     )  # fmt: skip
-    back = Link("right", "left", rate=rate, delay=delay, buffer=reverse_buffer, name="bottleneck<")
+    back = Link(
+        "right", "left", rate=rate, delay=delay,
+        buffer=_room(reverse_buffer, rate, rtt), name="bottleneck<",
+    )  # fmt: skip
     return Network((there, back), _access(access_rate, access_delay), ("left", "right"))
 
 
@@ -77,8 +85,9 @@ def chain(
 
     Args:
         hops: number of links, at least 1.
-        rate, delay, buffer, queue: as in `dumbbell`; one value for all hops or one for each. The
-            reverse links have the same rate and delay, and unlimited drop-tail buffers.
+        rate, delay, buffer, queue: as in `dumbbell`; one value for all hops or one for each. A BDP
+            is of the hop's rate and the base RTT from end to end. The reverse links have the same
+            rate and delay, and unlimited drop-tail buffers.
         access_rate, access_delay: as in `dumbbell`.
 
     Returns:
@@ -86,6 +95,7 @@ def chain(
     """
     hops = whole("hops", hops, low=1)
     there, back = [], []
+    rtt = _base_rtt(_per_hop("delay", delay, hops), access_delay)
     settings = zip(
         _per_hop("rate", rate, hops),
         _per_hop("delay", delay, hops),
@@ -94,11 +104,12 @@ def chain(
         strict=True,
     )
     for k, (hop_rate, hop_delay, hop_buffer, hop_queue) in enumerate(settings):
+        look_for_units(hop_rate, hop_delay)
         left, right = f"r{k}", f"r{k + 1}"
         there.append(
             Link(
-                left, right, rate=hop_rate, delay=hop_delay, buffer=hop_buffer, queue=hop_queue,
-                record=True,
+                left, right, rate=hop_rate, delay=hop_delay,
+                buffer=_room(hop_buffer, hop_rate, rtt), queue=hop_queue, record=True,
             )
         )  # fmt: skip
         back.append(Link(right, left, rate=hop_rate, delay=hop_delay))
@@ -164,6 +175,25 @@ def from_networkx(graph: Any, *, default_path: Sequence[Any] | None = None) -> N
             raise ScenarioError(f"edge {a!r} > {b!r}: {error}") from None
     pair = None if default_path is None else [str(node) for node in default_path]
     return Network(links, default_path=pair)
+
+
+BDP = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*BDP\s*", re.IGNORECASE)
+
+
+def _base_rtt(delays: Sequence[Quantity], access_delay: Quantity | None) -> float:
+    """The base RTT of a path with two access links, s, without transmission times."""
+    one_way = sum(seconds(delay, "delay") for delay in delays)
+    access = 0.0 if access_delay is None else seconds(access_delay, "access delay")
+    return 2 * (one_way + 2 * access)
+
+
+def _room(buffer: Any, rate: Quantity, rtt: float) -> Any:
+    """A buffer, with one in BDP as whole bytes."""
+    found = BDP.fullmatch(buffer) if isinstance(buffer, str) else None
+    if found is None:
+        return buffer
+    amount = float(found[1]) * bits_per_second(rate) * rtt / 8
+    return f"{round(positive('buffer', amount, 'bytes'))} B"
 
 
 def _access(rate: Quantity | None, delay: Quantity | None) -> Access | None:

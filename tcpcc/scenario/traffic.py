@@ -42,6 +42,7 @@ HIGHEST_CLASS = 63  # a DSCP has six bits (RFC 2474)
 #: Slow start and timeouts as in ns-2 and 4.3BSD.
 _CLASSIC = {
     "slow_start_rule": False, "rto_margin": 0.0, "hold_ssthresh": False, "frto": False,
+    "flight_ssthresh": False,
     "timestamps": False, "dsack": False,
 }  # fmt: skip
 
@@ -65,6 +66,13 @@ class Transport(Record):
         rwnd: receiver's window, at least 1.
         window_validation: whether the window stops growing while the receiver or the application
             limits the sender, as in Linux (RFC 7661); False: it keeps growing, as in ns-2.
+        window_decay: whether an unused window shrinks, as in Linux: it halves for each
+            retransmission timeout of idle time, and while the application limits the sender it
+            falls halfway to the packets in use once per timeout; ssthresh is then at least 3/4 of
+            the window before. In this time the clock of the sample stops only while idle. Not with
+            a controller's ``window="own"``. False: the window falls to the initial window at the
+            end of an idle period (`idle_restart`) and is kept while the application limits the
+            sender.
         initial_rto: retransmission timeout before the first RTT is measured.
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
@@ -72,6 +80,9 @@ class Transport(Record):
             bound of 0.2 s here, not in `min_rto`.
         hold_ssthresh: whether a timeout keeps ssthresh if the same loss has already reduced it: in
             recovery (Linux), or if the timer retransmits the same segment again (RFC 5681, 3.1).
+        flight_ssthresh: whether a loss or a timeout reduces from the packets in flight if they are
+            fewer than the window because the application has no more to send (RFC 5681, equation
+            4); False: from the window, as in Linux and ns-2.
         frto: whether the sender undoes the response to a spurious timeout (F-RTO, RFC 5682); only
             with the recovery "rack-tlp" (packet model).
         tick: clock granularity to which the timeout is rounded; 0: no rounding.
@@ -118,6 +129,8 @@ class Transport(Record):
             and ACKs carry the number of marked packets modulo 8, RFC 9768).
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
+        ecn_control: whether the SYN and pure ACKs are ECN-capable too, as in Linux for controllers
+            that need ECN (`Flow.linux("dctcp")`). At a marking threshold other SYNs are dropped.
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
             and does not grow meanwhile, as in Linux (state CWR); False: it shrinks at once. Needs
             a recovery with proportional rate reduction, "sack-prr" or "rack-tlp".
@@ -139,11 +152,13 @@ class Transport(Record):
     slow_start_rule: bool = _setting(True, flag)
     rwnd: float = _setting(math.inf, positive, "packets", inf=True)
     window_validation: bool = _setting(True, flag)
+    window_decay: bool = _setting(False, flag)
     initial_rto: float = _setting(1.0, positive, "s")
     min_rto: float = _setting(0.2, nonnegative, "s")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
     rto_margin: float = _setting(0.2, nonnegative, "s")
     hold_ssthresh: bool = _setting(True, flag)
+    flight_ssthresh: bool = _setting(True, flag)
     frto: bool = _setting(True, flag)
     tick: float = _setting(0.01, nonnegative, "s")
     clock_phase: float = _setting(0.0, nonnegative, "s")
@@ -167,6 +182,7 @@ class Transport(Record):
     syn_rtt: bool = _setting(False, flag)
     ecn: str = _setting("off", one_of, known=("off", "classic", "accurate", "l4s"))
     ecn_retransmissions: bool = _setting(False, flag)
+    ecn_control: bool = _setting(False, flag)
     gradual_marks: bool = _setting(False, flag)
     dsack: bool = _setting(True, flag)
     eifel: bool = _setting(False, flag)
@@ -209,7 +225,7 @@ class Transport(Record):
             "tick": 0.004, "slow_start_rule": False,
             "delayed_ack": 0.04, "quick_acks": 16, "abc_limit": math.inf, "count_delivered": True,
             "whole_window": True, "gso_segments": 2, "gso_time": 1 / 1024, "gradual_marks": True,
-            "eifel": True,
+            "eifel": True, "window_decay": True, "flight_ssthresh": False,
         }  # fmt: skip
         return cls(**{**known, **changes})
 
@@ -316,7 +332,8 @@ LINUX: dict[str, Mapping[str, Any]] = {
 #: Settings of its transport: ECN; ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces of 1/4096 s.
 LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"gso_above": 1.2e6, "syn_rtt": True},
-    "dctcp": {"ecn": "accurate"}, "prague": {"ecn": "l4s", "gso_time": 1 / 4096},
+    "dctcp": {"ecn": "accurate"},
+    "prague": {"ecn": "l4s", "gso_time": 1 / 4096},
 }  # fmt: skip
 
 
@@ -329,10 +346,10 @@ class Flow(Record):
         controller: name of a registered controller, or a controller itself. Flows are compared
             and saved by the controller's name.
         start: time at which the connection opens, s.
-        count: number of such flows, each with its own access links. The hybrid (for background
-            flows) and the fluid model simulate at most 100 representatives of them; the packet
-            model simulates each flow, unless `simulate` gets ``representatives``. The row
-            of a representative in a run has the sums over its flows.
+        count: number of such flows, each with its own access links. The fluid
+            model and the hybrid (for background flows) simulate at most 100 representatives of
+            them; the packet model simulates each flow, unless `simulate` gets
+            ``representatives``. The row of a representative in a run has the sums over its flows.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet
@@ -370,7 +387,8 @@ class Flow(Record):
             connection ("name.1"), the second ones another. Each flow has data of its own: a group
             neither splits nor reorders a common stream.
         name: default: the controller's name and the flow's number, "vegas1". With a `count` of
-            several flows simulated individually the first is "vegas1.1".
+            several flows simulated individually the first is "vegas1.1". The name selects the
+            flow's random numbers: give one to keep them when another flow is inserted before it.
         record: whether a run keeps the flow's time series. False saves memory: ten thousand flows
             with a thousand bins take a gigabyte. Sums remain in `Run.totals`, and the series of
             links include all flows.

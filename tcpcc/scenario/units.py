@@ -39,6 +39,16 @@ _ALIASES = {
     "Tbit/s": "Tbps Tb/s Tbits/s",
 }
 _SPELLINGS = {alias: unit for unit, aliases in _ALIASES.items() for alias in aliases.split()}
+_OTHER = {  # spellings that are not accepted, and what they mean
+    **dict.fromkeys(("msec", "msecs", "millisec", "millisecond", "milliseconds", "millis"), "ms"),
+    **dict.fromkeys(("usec", "usecs", "microsec", "microsecond", "microseconds", "micros"), "us"),
+    **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds"), "ns"),
+    **dict.fromkeys(("hr", "hrs"), "h"), **dict.fromkeys(("mins",), "min"),
+    "secs": "s", "segments": "packets",
+}  # fmt: skip
+_BYTE_RATE = re.compile(r"([kKMGT]?)(i?)(?:B|[bB]ytes?|o)(?:ps|/s|/sec|/second)")
+_BITS = re.compile(r"([kKMGT]?)(i?)(?:b|[bB]its?)")
+_PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _NUMBER_AND_UNIT = re.compile(
     r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3}(?!\d))?|[-+]?inf)\s*(.*)", re.IGNORECASE
 )
@@ -100,12 +110,45 @@ def _convert(
     if not unit:
         raise ScenarioError(f"{field} = {value!r}: has no unit; allowed units: {allowed}")
     if unit not in table:
-        spellings = [*table, *(k for k, v in _SPELLINGS.items() if v in table)]
-        same_letters = [k for k in spellings if k.lower() == written.lower()]
-        near = same_letters or difflib.get_close_matches(written, spellings, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        hint = _hint(number, written, table)
         raise ScenarioError(
             f"{field} = {value!r}: {written!r} is not a unit of {field}{hint} "
             f"allowed units: {allowed}"
         )
     return float(Decimal(number) * Decimal(table[unit])), unit
+
+
+def _hint(number: str, written: str, table: Mapping[str, int | str]) -> str:
+    """What may have been meant by an unknown unit, with a semicolon before it.
+
+    A suggestion never has another scale: bytes are not offered for bits, nor seconds for ms.
+    """
+    of_bytes, of_bits = _BYTE_RATE.fullmatch(written), _BITS.fullmatch(written)
+    if "bit/s" in table and of_bytes:
+        prefix, binary = of_bytes.groups()
+        scale = 1024 ** "kMGT".find(prefix.replace("K", "k")) * 1024 if binary else _PREFIX[prefix]
+        bits = float(number) * 8 * scale
+        return f": rates are in bits, not bytes; that would be {_shown(bits, _RATES)!r};"
+    if "B" in table and of_bits:
+        prefix, binary = of_bits.groups()
+        scale = 1024 ** "kMGT".find(prefix.replace("K", "k")) * 1024 if binary else _PREFIX[prefix]
+        amount = float(number) * scale / 8
+        return f": sizes are in bytes, not bits; that would be {_shown(amount, _BYTES)!r};"
+    if "B" in table and written.lower() == "bdp":
+        return ": only dumbbell, chain and parking_lot know the path whose BDP it is;"
+    meant = _OTHER.get(written.lower())
+    if meant in table:
+        return f"; did you mean {meant!r}?"
+    spellings = [*table, *(k for k, v in _SPELLINGS.items() if v in table)]
+    same_letters = [k for k in spellings if k.lower() == written.lower()]
+    near = same_letters or [
+        k for k in difflib.get_close_matches(written, spellings, n=5) if k[:1] == written[:1]
+    ]
+    return f"; did you mean {near[0]!r}?" if near else ";"
+
+
+def _shown(value: float, table: Mapping[str, int]) -> str:
+    """A value with the largest decimal unit that leaves at least 1."""
+    fitting = [u for u, scale in table.items() if scale <= max(value, 1) and not u.endswith("iB")]
+    unit = fitting[-1]
+    return f"{value / table[unit]:g} {unit}"

@@ -2,8 +2,8 @@
 
 A conversation is one TCP connection that sends items one after the other. Its start time, its kind,
 the number and the sizes of its items and the pauses between them are drawn from distributions. Each
-quantity has its own random stream, named after the workload: the same seed gives the same
-conversations, whatever else a scenario contains.
+quantity has its own random stream, named after the workload: the same seed and name give the same
+conversations, whatever else a scenario contains. The default name contains the workload's number.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class Workload(Record):
         interarrival: time between the starts of conversations, s, a distribution as in
             `Conversation`; "expon" with the mean as its scale gives a Poisson process.
         count: largest number of conversations; None: no limit.
-        name: default: "workload" and its number. With several kinds of conversation each kind is a
-            row of the record, "workload1/ftp".
+        name: default: "workload" and its number. It selects the workload's random numbers. With
+            several kinds of conversation each kind is a row of the record, "workload1/ftp".
     """
 
     flow: Flow

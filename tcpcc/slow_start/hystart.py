@@ -64,6 +64,8 @@ def rise(p, rtt):
 
 
 def on_ack(s, p, ack, before):
+    if ack.srtt == 0:  # the first packets were sent twice: Linux ignores ACKs without an RTT
+        return
     if ack.rtt > 0 and s.hystart_samples < p.rtt_samples:
         s.hystart_rtt = min(s.hystart_rtt, ack.rtt)
         s.hystart_samples += ack.delivered

@@ -11,6 +11,9 @@ A capture at the receiver gives `delivered` when data arrive, and `rtt` from tim
 from an ACK to the first data that echo its timestamp. That includes waiting of the sender's
 application. Neither end sees the sender's window, timers, or dropped packets.
 
+Where each packet was captured twice (a mirror port, a bridge), the copies are left out: they have
+the IPv4 identification of the first, which a retransmission does not have.
+
 Source: Karn and Partridge, SIGCOMM 1987; RFC 7323, section 4; RFC 2018; RFC 9293.
 """
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +33,7 @@ from tcpcc.errors import TcpccError, one_of, positive
 from tcpcc.results import Run
 from tcpcc.traces import capture
 from tcpcc.traces.capture import FIN, SYN, Ints, Segments
+from tcpcc.traces.guard import guarded
 from tcpcc.traces.traced import (
     ACK,
     DELIVER,
@@ -38,7 +42,7 @@ from tcpcc.traces.traced import (
     RETRANSMIT,
     SEND,
     Traced,
-    contents,
+    Unread,
     events_of,
     run_of,
 )  # fmt: skip
@@ -53,9 +57,13 @@ UNSEEN = {
     "timeouts": "a capture does not see the sender's timers",
 }
 AT_RECEIVER = "the capture was made at the receiver"
+COPY = 0.05
+"""Most s from a packet to its copy."""
+
 Floats = NDArray[np.float64]
 
 
+@guarded
 def read_pcap(
     path: str | Path,
     *,
@@ -86,41 +94,50 @@ def read_pcap(
         one_of("at", at, known=("sender", "receiver"))
     if packet_size is not None:
         positive("packet_size", packet_size, "byte")
-    found = capture.segments(path, contents(path))
+    unread = Unread()
+    found = _without_copies(capture.segments(path, capture.mapped(path, unread), unread), unread)
     connections = []
-    for one in _connections(found):
-        out, back = _directions(one)
-        if out.payload.any():
-            connections.append(_traced(path, out, back, at, packet_size, controller))
+    parts = sorted(_connections(found), key=len)
+    parts = [rows for rows in parts if found.payload[rows].any()]
+    while parts:
+        ends = list(_directions(found, parts.pop(0)))
+        if not parts:  # the largest connection: the columns of all are no longer needed
+            del found
+        connections.append(_traced(path, ends, at, packet_size, controller))
     if not connections:
-        raise TcpccError(f"{path}: no TCP connection in it has data")
+        raise TcpccError(
+            f"{path}: {unread.cut + ': ' if unread.cut else ''}no TCP connection in it has data"
+        )
     connections.sort(key=lambda one: one.start)
-    return run_of(connections, path=path, kind="pcap", rate=rate, interval=interval)
+    return run_of(connections, path=path, kind="pcap", rate=rate, interval=interval, unread=unread)
 
 
-def _of(found: Segments, rows: Any) -> Segments:
-    """Some of the segments."""
+def _of(found: Segments, rows: Any, names: Sequence[str] = ()) -> Segments:
+    """Some of the segments; only with these columns, the others are empty. Default: all."""
     values = {each.name: getattr(found, each.name) for each in fields(found)}
-    return Segments(**{n: v[rows] if isinstance(v, np.ndarray) else v for n, v in values.items()})
+    whole = ("blocks", "endpoints", "names")
+    wanted = names or tuple(values)
+    return Segments(
+        **{n: v if n in whole else v[rows] if n in wanted else v[:0] for n, v in values.items()}
+    )
 
 
-def _connections(found: Segments) -> Iterator[Segments]:
-    """The connections; a SYN with another number begins a new one with the same endpoints."""
-    pair = np.minimum(found.source, found.target) * len(found.endpoints)
+def _connections(found: Segments) -> Iterator[Ints]:
+    """The rows of each connection; a SYN with another number begins a new one of the same ends."""
+    pair = np.minimum(found.source, found.target).astype(np.int64) * len(found.endpoints)
     pair += np.maximum(found.source, found.target)
     order = np.argsort(pair, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):
         opens = np.flatnonzero((found.flags[rows] & (SYN | capture.ACK)) == SYN)
         numbers = found.seq[rows][opens]
         again = opens[1:][np.diff(numbers) != 0] if opens.size else opens
-        for part in np.split(rows, again):
-            yield _of(found, part)
+        yield from np.split(rows, again)
 
 
-def _directions(one: Segments) -> tuple[Segments, Segments]:
+def _directions(found: Segments, rows: Ints) -> tuple[Segments, Segments]:
     """The segments with the data, and those of the other direction."""
-    forth = one.source == one.source[0]
-    first, other = _of(one, forth), _of(one, ~forth)
+    forth = found.source[rows] == found.source[rows[0]]
+    first, other = _of(found, rows[forth]), _of(found, rows[~forth])
     return (first, other) if first.payload.sum() >= other.payload.sum() else (other, first)
 
 
@@ -161,18 +178,31 @@ def _unwrapped(numbers: Ints, base: int) -> Ints:
 
 def _traced(
     path: str | Path,
-    out: Segments,
-    back: Segments,
+    ends: list[Segments],
     at: str | None,
     packet_size: float | None,
     controller: str,
 ) -> Traced:
-    data = _of(out, out.payload > 0)
-    syn = out.seq[(out.flags & SYN) > 0]
-    base = int(syn[0]) + 1 if syn.size else int(data.seq[0])
-    first = _unwrapped(data.seq, base)
+    """A connection.
+
+    Args:
+        path: for messages.
+        ends: the segments with the data, and those of the other direction; emptied, since both
+            take much memory.
+        at, packet_size, controller: as in `read_pcap`.
+    """
+    back, out = ends.pop(), ends.pop()
+    full = out.payload > 0
+    data = _of(out, full, ("time", "seq", "payload", "echo"))
+    syn = (out.flags & SYN) > 0
+    base = int(out.seq[syn][0]) + 1 if syn.any() else int(data.seq[0])
+    places = _unwrapped(out.seq + syn, base)  # a SYN takes the number before its data (Fast Open)
+    first = places[full]
     end = first + data.payload
-    acks = _of(back, (back.flags & capture.ACK) > 0)
+    closing = np.flatnonzero((out.flags & FIN) > 0)[:1]
+    last = int((places + out.payload)[closing][0]) if closing.size else None
+    answers = (back.flags & capture.ACK) > 0
+    acks = _of(back, answers, ("time", "ack", "flags", "window", "payload", "value", "sack"))
     size = _size(path, out, back, packet_size)
     sent = _Sent(data.time, first, end)
     told = _Told(acks, base)
@@ -184,23 +214,32 @@ def _traced(
         name = out.names[out.interface[0]]
     start = float(min(out.time[0], back.time[0] if back.time.size else math.inf))
     untold = dict(UNSEEN)
+    del out, back, places
     if at == "sender":
-        table, samples = _sender(sent, told, size.payload)
+        del data, first, end
+        table, samples = _sender(sent, told, size.payload, last)
         if not acks.time.size:
             untold |= dict.fromkeys(("delivered", "rtt"), "the capture has no ACKs")
     else:
         names = ("sent", "retransmitted", "loss_events")
         untold |= dict.fromkeys(names, AT_RECEIVER)
         table = {"time": data.time, "event": np.full(len(first), DELIVER), "start": first}
+        del data
         table["bytes"] = _new(first, end)
         samples = {"rtt": echoed}
     if not samples["rtt"][0].size:
         untold.setdefault("rtt", "the capture has no RTT samples")
+    finished = _finished(last, told)
+    del sent, told, acks, echoed
     amounts = table.pop("bytes") / size.payload
     table["seq"] = table.pop("start") // size.payload
+    events = events_of(table)
+    del table
+    if "in_transit" in samples:
+        samples["in_transit"] = (events["time"], events["in_transit"])
     return Traced(
         name,
-        events_of(table),
+        events,
         amounts,
         samples,
         size.packet,
@@ -209,18 +248,47 @@ def _traced(
         delivered_by=(ACK, DUPACK) if at == "sender" else (DELIVER,),
         controller=controller,
         start=start,
-        finished=_finished(out, base, told),
+        finished=finished,
     )
 
 
-def _finished(out: Segments, base: int, told: _Told) -> float:
+def _finished(last: int | None, told: _Told) -> float:
     """When a FIN was acknowledged, and with it all data; NaN if it was not."""
-    closing = np.flatnonzero((out.flags & FIN) > 0)[:1]
-    if not closing.size:
+    if last is None:
         return math.nan
-    last = _unwrapped(out.seq[closing] + out.payload[closing], base)[0] + 1
-    acked = np.flatnonzero(told.wanted >= last)
+    acked = np.flatnonzero(told.wanted > last)
     return float(told.time[acked[0]]) if acked.size else math.nan
+
+
+def _without_copies(found: Segments, unread: Unread) -> Segments:
+    """The segments without those that were captured a second time.
+
+    IPv6 has no identification. There, and where it is 0, equal segments are copies only if nearly
+    every segment has one: an ACK may be sent twice.
+    """
+    same = (
+        found.source, found.target, found.seq, found.ack, found.flags, found.window, found.payload,
+        found.value, found.echo, found.ident,
+    )  # fmt: skip
+    key = np.zeros(len(found.time), np.uint64)
+    for column in same:
+        key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)  # wraps
+        key ^= key >> np.uint64(29)
+    has = found.sack >= 0
+    key[has] ^= found.blocks[found.sack[has]].astype(np.uint64).sum(axis=(1, 2))
+    order = np.lexsort((found.time, key))
+    near = (np.diff(key[order]) == 0) & (np.diff(found.time[order]) < COPY)
+    copies = np.zeros(len(order), bool)
+    copies[order[1:][near]] = True
+    if 2 * copies.sum() < 0.9 * len(copies):
+        copies &= found.ident > 0
+    if not copies.any():
+        return found
+    unread.notes.append(
+        f"{int(copies.sum())} of {len(copies)} packets are copies of others (a mirror port or a"
+        " bridge captures each packet twice) and are left out"
+    )
+    return _of(found, ~copies)
 
 
 @dataclass
@@ -251,10 +319,11 @@ class _Told:
     def __init__(self, acks: Segments, base: int) -> None:
         self.time = acks.time
         self.wanted = _unwrapped(acks.ack, base)
-        has = acks.low >= 0
+        self.rows = np.flatnonzero(acks.sack >= 0)  # with SACK blocks
+        blocks, at = acks.blocks[acks.sack[self.rows]], self.rows[:, None]
         self.low, self.high = (
-            np.where(has, self.wanted[:, None] + _apart(edges, acks.ack[:, None]), -1)
-            for edges in (acks.low, acks.high)
+            np.where(edges >= 0, self.wanted[at] + _apart(edges, acks.ack[at]), -1)
+            for edges in (blocks[..., 0], blocks[..., 1])
         )
         top = np.maximum.accumulate(self.wanted) if self.wanted.size else self.wanted
         self.before = np.append(0, top)[: len(top)]
@@ -262,12 +331,13 @@ class _Told:
         self.plain = (acks.payload == 0) & ((acks.flags & (SYN | FIN)) == 0)
         same = np.diff(acks.window, prepend=-1) == 0
         self.duplicate = self.plain & (self.wanted == self.before)
-        self.duplicate &= (same | has.any(axis=1)) & (self.before > 0)
-        self.selective = bool(has.any())
+        self.duplicate &= (same | (acks.sack >= 0)) & (self.before > 0)
+        self.selective = bool(self.rows.size)
 
     def samples(self, sent: _Sent) -> tuple[Floats, Floats]:
         """Times and values of RTT samples."""
-        highest = np.maximum(self.wanted, self.high.max(axis=1, initial=-1))
+        highest = self.wanted.copy()
+        highest[self.rows] = np.maximum(highest[self.rows], self.high.max(axis=1, initial=-1))
         known = np.append(0, np.maximum.accumulate(highest))[: len(highest)]
         news = (highest > known) & (highest > 0)
         place = np.searchsorted(sent.fresh_end, highest)
@@ -287,9 +357,10 @@ class _Told:
         """Bytes acknowledged or in a SACK block, up to each ACK."""
         result = self.top.copy()
         blocks: list[tuple[int, int]] = []  # disjoint, in order
-        tells = np.any(self.high > self.wanted[:, None], axis=1)
-        for row in np.flatnonzero(tells).tolist():
-            for low, high in zip(self.low[row].tolist(), self.high[row].tolist(), strict=True):
+        tells = np.any(self.high > self.wanted[self.rows, None], axis=1)
+        for place in np.flatnonzero(tells).tolist():
+            row = int(self.rows[place])
+            for low, high in zip(self.low[place].tolist(), self.high[place].tolist(), strict=True):
                 if high > low >= self.top[row]:
                     _insert(blocks, low, high)
             wanted = int(self.top[row])
@@ -369,10 +440,14 @@ def _place(
     return "sender"
 
 
-def _sender(sent: _Sent, told: _Told, payload: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Events and samples of a capture at the sender."""
+def _sender(
+    sent: _Sent, told: _Told, payload: float, last: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Events and samples of a capture at the sender; `last` is the number of the FIN."""
     kinds = np.where(sent.again, RETRANSMIT, SEND)
     total = told.delivered()
+    if last is not None:
+        total = np.minimum(total, last)  # the FIN has a number but is no byte
     wanted = told.top
     fresh = np.diff(total, prepend=0).astype(float)
     answers = np.where(told.duplicate, DUPACK, ACK)
@@ -380,13 +455,17 @@ def _sender(sent: _Sent, told: _Told, payload: float) -> tuple[dict[str, Any], d
     losses = _losses(sent)
     columns = {
         "time": (sent.time, told.time[shown], sent.time[losses]),
-        "event": (kinds, answers[shown], np.full(len(losses), LOSS)),
+        "event": tuple(
+            each.astype(np.int32) for each in (kinds, answers[shown], np.full(len(losses), LOSS))
+        ),
         "start": (sent.first, wanted[shown], sent.first[losses]),
         "bytes": ((sent.end - sent.first).astype(float), fresh[shown], np.zeros(len(losses))),
     }
     table: dict[str, Any] = {name: np.concatenate(parts) for name, parts in columns.items()}
     order = np.argsort(table["time"], kind="stable")
-    table = {name: column[order] for name, column in table.items()}
+    for name in table:
+        table[name] = table[name][order]
+    del order, columns
     top = np.append(0, sent.top)[np.searchsorted(sent.time, table["time"], side="right")]
     acked = np.append(0, wanted)[np.searchsorted(told.time, table["time"], side="right")]
     table["in_transit"] = (top - acked).clip(0) / payload

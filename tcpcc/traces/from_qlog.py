@@ -7,12 +7,14 @@ from typing import Any
 
 from tcpcc.errors import TcpccError, positive
 from tcpcc.results import Run
-from tcpcc.traces.qlog_events import EventError, reference_time, timed_events, traces_of
+from tcpcc.traces.guard import guarded
+from tcpcc.traces.qlog_events import EventError, connections_of, offsets, traces_of
 from tcpcc.traces.qlog_own import own_connection
 from tcpcc.traces.qlog_quic import quic_connection
-from tcpcc.traces.traced import Traced, run_of
+from tcpcc.traces.traced import Traced, Unread, run_of
 
 
+@guarded
 def read_qlog(
     path: str | Path,
     *,
@@ -26,6 +28,9 @@ def read_qlog(
     Each connection is a flow: each trace of the file, and in it each `group_id`. A trace describes
     the end where it was made: at a sender `delivered` counts packets when they are acknowledged. A
     file of `Run.to_qlog` gives the numbers of its run, without its links.
+
+    All versions since draft-00 are read. An event that cannot be read is left out; a warning and
+    the attribute ``unread`` of `run.data` count them. A file that is cut off is read up to there.
 
     Args:
         path: a file with one JSON document, JSON text sequences (.sqlog) or JSON lines; may be
@@ -45,22 +50,25 @@ def read_qlog(
         positive("packet_size", packet_size, "byte")
     found: list[Traced] = []
     attrs: dict[str, Any] = {}
-    traces = list(traces_of(path))
-    begin = min((reference_time(trace) for trace, _ in traces), default=0.0)
-    for trace, where in traces:
-        own = trace.get("tcpcc")
-        timed, absolute = timed_events(trace, where, path)
-        offset = 0.0 if absolute else reference_time(trace) - begin
-        for name, events in timed.items():
+    unread = Unread()
+    traces = list(traces_of(path, unread))
+    connections = [connections_of(trace, unread) for trace in traces]
+    shifts = offsets([each.origin for each in connections])
+    for trace, each, offset in zip(traces, connections, shifts, strict=True):
+        own = trace.head.get("tcpcc")
+        for name, events in each.timed.items():
             made: Traced | None
             try:
                 if own is not None:
                     attrs = {k: own[k] for k in ("duration", "interval")}
                     made = own_connection(name, events, own)
                 else:
-                    made = quic_connection(name, events, offset, packet_size, controller)
+                    made = quic_connection(
+                        name, events, offset, packet_size, controller,
+                        unit=trace.unit, where=trace.where, unread=unread,
+                    )  # fmt: skip
             except EventError as error:
-                raise TcpccError(f"{path}: {where(error.place)}: {error}") from None
+                raise TcpccError(f"{path}: {trace.where(error.place)}: {error}") from None
             except (KeyError, TypeError) as error:
                 if own is None:
                     raise
@@ -71,5 +79,5 @@ def read_qlog(
         interval = attrs["interval"]
     return run_of(
         found, path=path, kind="qlog", rate=rate, interval=interval,
-        duration=attrs.get("duration"),
+        duration=attrs.get("duration"), unread=unread,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Samples of TCP_INFO: the output of `ss -tin` with times, or a table of the kernel's fields.
+"""Samples of TCP_INFO: `ss -tin` with times, a table of the kernel's fields, or iperf3's JSON.
 
 ``ss`` is called again and again, with the time on a line of its own or before each line::
 
@@ -7,6 +7,10 @@
 A CSV file has the columns `time` (s) and fields of struct tcp_info by their names in linux/tcp.h,
 with or without ``tcpi_``, in the struct's units (`rtt` in us, `snd_cwnd` in packets). A column
 `flow` names the connection.
+
+``iperf3 -J`` and ``--json-stream`` report each stream every second, or as ``-i`` says. With
+``--get-server-output`` `delivered` are the bytes that the server received. Without it they are
+those that the sender gave to the kernel, which may hold some MB of them.
 
 The samples give `cwnd`, `ssthresh`, `rtt` (the kernel's smoothed RTT), `in_transit`, and from
 counters `delivered`, `sent` and `retransmitted`. A counter between two samples is interpolated.
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from datetime import datetime
@@ -28,6 +33,7 @@ import numpy as np
 
 from tcpcc.errors import TcpccError, positive
 from tcpcc.results import Run
+from tcpcc.traces.guard import guarded
 from tcpcc.traces.traced import Traced, contents, events_of, run_of
 
 FIELDS = (
@@ -60,6 +66,7 @@ Samples = dict[str, list[dict[str, Any]]]
 """Connection -> samples with `time` (s), `controller` and fields."""
 
 
+@guarded
 def read_tcp_info(
     path: str | Path,
     *,
@@ -68,7 +75,7 @@ def read_tcp_info(
     packet_size: float | None = None,
     controller: str = "unknown",
 ) -> Run:
-    """Read samples of TCP_INFO at a sender, from ``ss -tin`` or as CSV, as a run.
+    """Read samples of TCP_INFO at a sender, from ``ss -tin``, ``iperf3 -J`` or CSV, as a run.
 
     Args:
         path: the file; may be compressed with gzip. `tcpcc.traces.from_tcp_info` describes it.
@@ -89,7 +96,10 @@ def read_tcp_info(
     except UnicodeDecodeError as error:
         raise TcpccError(f"{path}: not UTF-8 at byte {error.start}: not samples") from None
     first = text.partition("\n")[0]
-    found = _table(path, text) if "," in first and "time" in first else _ss(path, text)
+    if text.lstrip()[:1] == "{":
+        found = _iperf3(path, text)
+    else:
+        found = _table(path, text) if "," in first and "time" in first else _ss(path, text)
     begin = min((rows[0]["time"] for rows in found.values()), default=0.0)
     flows = [
         _traced(path, name, rows, begin, packet_size, controller)
@@ -122,6 +132,101 @@ def _table(path: str | Path, text: str) -> Samples:
                     ) from None
         _add(here, found, row.get("flow") or "connection", sample)
     return found
+
+
+def is_iperf3(path: str | Path) -> bool:
+    """Whether a JSON file is one of iperf3, not a qlog."""
+    text = contents(path)
+    return b'"intervals"' in text or (b'"interval"' in text and b'"snd_cwnd"' in text)
+
+
+def _iperf3(path: str | Path, text: str) -> Samples:
+    """Samples at the ends of iperf3's intervals; those that ``-O`` omits are left out."""
+    whole = _iperf3_json(path, text)
+    start, intervals, end = (whole.get(key) or {} for key in ("start", "intervals", "end"))
+    server = whole.get("server_output_json")
+    try:
+        ends = {
+            one["socket"]: f"{one['local_host']}:{one['local_port']}"
+            f">{one['remote_host']}:{one['remote_port']}"
+            for one in start.get("connected", ())
+        }
+        sockets = list(ends)
+        received = _received(server, sockets) if isinstance(server, dict) else {}
+        size = start.get("tcp_mss") or start.get("tcp_mss_default")
+        found: Samples = {}
+        so_far: dict[Any, list[float]] = {}
+        for interval in intervals:
+            for stream in interval["streams"]:
+                socket = stream["socket"]
+                if stream.get("omitted") or "snd_cwnd" not in stream:
+                    continue
+                counts = so_far.setdefault(socket, [0.0, 0.0])
+                counts[0] += float(stream["bytes"])
+                counts[1] += float(stream.get("retransmits", 0))
+                time, unit = float(stream["end"]), float(size or stream.get("snd_mss") or 1448)
+                bytes_acked = counts[0]
+                if socket in received:
+                    bytes_acked = float(np.interp(time, *received[socket]))
+                sample: dict[str, Any] = {
+                    "time": time,
+                    "snd_cwnd": float(stream["snd_cwnd"]) / unit,
+                    "snd_mss": unit,
+                    "bytes_acked": bytes_acked,
+                    "total_retrans": counts[1],
+                    **{k: float(stream[k]) for k in ("rtt", "pmtu") if stream.get(k)},
+                }
+                if "sender_tcp_congestion" in end:
+                    sample["controller"] = str(end["sender_tcp_congestion"])
+                name = ends.get(socket, f"socket {socket}")
+                if name not in found:
+                    begin = {"time": float(stream["start"]), "bytes_acked": 0.0}
+                    _add(f"{path}: {name}", found, name, begin | {"total_retrans": 0.0})
+                _add(f"{path}: {name}", found, name, sample)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise TcpccError(f"{path}: damaged JSON of iperf3: {reason}") from None
+    if not found:
+        raise TcpccError(
+            f"{path}: no stream has snd_cwnd: it was made at the receiver, or is of UDP"
+        )
+    return found
+
+
+def _iperf3_json(path: str | Path, text: str) -> dict[str, Any]:
+    """The one document of ``iperf3 -J``, also from the lines of ``--json-stream``."""
+    try:
+        try:
+            whole = json.loads(text)
+        except json.JSONDecodeError:
+            lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+            parts = {one["event"]: one["data"] for one in lines}
+            whole = parts | {
+                "intervals": [one["data"] for one in lines if one["event"] == "interval"]
+            }
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise TcpccError(f"{path}: not JSON of iperf3: {error}") from None
+    if "error" in whole and not whole.get("intervals"):
+        raise TcpccError(f"{path}: iperf3 failed: {whole['error']}")
+    if not isinstance(whole.get("intervals"), list):
+        raise TcpccError(f"{path}: not JSON of iperf3: has no list of intervals")
+    return dict(whole)
+
+
+def _received(
+    server: dict[str, Any], sockets: list[Any]
+) -> dict[Any, tuple[list[float], list[float]]]:
+    """Times, and the bytes that the server received up to them, by the client's sockets."""
+    theirs = [one["socket"] for one in (server.get("start") or {}).get("connected", ())]
+    ours = dict(zip(theirs, sockets, strict=False))
+    result: dict[Any, tuple[list[float], list[float]]] = {}
+    for interval in server.get("intervals") or ():
+        for stream in interval["streams"]:
+            if not stream.get("omitted") and stream["socket"] in ours:
+                times, amounts = result.setdefault(ours[stream["socket"]], ([0.0], [0.0]))
+                times.append(float(stream["end"]))
+                amounts.append(amounts[-1] + float(stream["bytes"]))
+    return result
 
 
 def _ss(path: str | Path, text: str) -> Samples:

@@ -4,12 +4,14 @@ A packet of the `Run` has `packet_size` bytes. Packets of a trace may be of any 
 that part of it, so that numbers of packets times `packet_size` are bytes.
 
 Quantities that a trace does not contain are NaN; the variable's attribute ``untold`` is the reason.
+A part of a file that cannot be read is left out: `Unread` counts it, a warning and the run's
+attribute ``unread`` say so.
 """
 
 from __future__ import annotations
 
-import gzip
 import math
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.errors import TcpccError, positive
+from tcpcc.errors import TcpccError, TraceWarning, positive
 from tcpcc.results import Run
 from tcpcc.results.recording import EVENT_DTYPE, EVENTS, FORMAT, TRACED, VARIABLES, FlowSeries
 from tcpcc.scenario import units
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
 BINS = 500
 """Least number of bins of a trace whose interval is not given."""
+
+MOST_BINS = 1e7
+"""Largest number of bins of a trace."""
 
 LINK = "bottleneck"
 NOTHING: tuple[Any, Any] = ((), ())  # no samples
@@ -86,7 +91,8 @@ class Traced:
         times = [self.events["time"]]
         if not self.events.size:
             times = [times for times, _ in self.samples.values()]
-        return max((float(each[-1]) for each in times if each.size), default=0.0)
+        last = max((float(each[-1]) for each in times if each.size), default=0.0)
+        return last if math.isnan(self.finished) else max(last, self.finished)
 
 
 def events_of(columns: Mapping[str, Any], further: Sequence[str] = ()) -> NDArray[Any]:
@@ -107,8 +113,45 @@ def events_of(columns: Mapping[str, Any], further: Sequence[str] = ()) -> NDArra
     return made
 
 
-def contents(path: str | Path) -> bytes:
+@dataclass
+class Unread:
+    """The parts of a file that could not be read.
+
+    Attributes:
+        count: number of events that were left out.
+        first: place of the first one, and the reason.
+        cut: where and why the file ends too early; "": it does not.
+        notes: further sentences for the user.
+    """
+
+    count: int = 0
+    first: str = ""
+    cut: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def skip(self, place: str, reason: str) -> None:
+        self.first = self.first or f"{place}: {reason}"
+        self.count += 1
+
+    def reason(self) -> str:
+        """The first reason why nothing was read; "": there is none."""
+        return self.first or self.cut
+
+    def told(self) -> str:
+        """One line for the user; "": everything was read."""
+        parts = [f"{self.cut}; read up to there"] if self.cut else []
+        if self.count:
+            events = "1 event" if self.count == 1 else f"{self.count} events"
+            parts.append(f"{events} left out, the first: {self.first}")
+        return "; ".join([*parts, *self.notes])
+
+
+def contents(path: str | Path, unread: Unread | None = None) -> bytes:
     """A file, unpacked if it is compressed with gzip.
+
+    Args:
+        path: the file.
+        unread: is told if a gzip file ends too early. Default: such a file raises an error.
 
     Raises:
         FileNotFoundError: no such file.
@@ -117,12 +160,21 @@ def contents(path: str | Path) -> bytes:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     data = Path(path).read_bytes()
+    parts: list[bytes] = []
     if not data.startswith(b"\x1f\x8b"):
         return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TcpccError(f"{path}: damaged gzip file ({error})") from None
+    while data.startswith(b"\x1f\x8b"):  # a gzip file may have several members
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(data))
+        except zlib.error as error:
+            raise TcpccError(f"{path}: damaged gzip file ({error})") from None
+        if not member.eof:
+            if unread is None or not parts[-1]:
+                raise TcpccError(f"{path}: damaged gzip file (the file is cut off)")
+            unread.cut = "the gzip file is cut off"
+        data = member.unused_data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def run_of(
@@ -133,6 +185,7 @@ def run_of(
     rate: float | str | None = None,
     interval: float | str | None = None,
     duration: float | None = None,
+    unread: Unread | None = None,
 ) -> Run:
     """A run with these connections as its flows.
 
@@ -143,6 +196,7 @@ def run_of(
         rate: rate of the bottleneck that they share, bit/s. Default: no link.
         interval: width of the bins, s. Default: a round number, so that there are at least `BINS`.
         duration: s. Default: up to the last event.
+        unread: parts of the file that could not be read: a warning names them.
 
     Raises:
         TcpccError: there is no connection, or its events span no time.
@@ -151,14 +205,22 @@ def run_of(
 
     from tcpcc import __version__
 
+    told = "" if unread is None else unread.told()
     if not connections:
-        raise TcpccError(f"{path}: has no connection with data")
+        raise TcpccError(f"{path}: {(unread and unread.reason()) or 'has no connection with data'}")
     _unique(connections)
     length = duration or max(each.end for each in connections)
     if not length > 0:
         raise TcpccError(f"{path}: has a single event: there is no time over which to measure")
+    if told:
+        warnings.warn(f"{path}: {told}", TraceWarning, stacklevel=3)
     width = _round(length / BINS) if interval is None else units.seconds(interval, "interval")
     positive("interval", width, "s")
+    if length / width > MOST_BINS:
+        raise TcpccError(
+            f"{path}: interval = {width:g}: gives {length / width:.3g} bins in {length:g} s:"
+            f" must be at most {MOST_BINS:g}"
+        )
     ends = width * np.arange(1.0, max(math.ceil(length / width - 1e-9), 1) + 1)
     series = [_series(each, ends) for each in connections]
     values: dict[str, Any] = {
@@ -195,7 +257,8 @@ def run_of(
             "interval": float(width),
             "version": __version__,
             "cpu_seconds": math.nan,
-        },
+        }
+        | ({"unread": told} if told else {}),
     )
     flights = [each.samples.get("in_transit", NOTHING) for each in connections]
     if any(len(times) for times, _ in flights):
@@ -301,6 +364,11 @@ def _merged(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     further: dict[str, None] = {}
     for part in parts:
         further |= dict.fromkeys((part.dtype.names or ())[len(EVENT_DTYPE.descr) :])
+    if len(parts) == 1:  # without a copy: it may be large
+        (only,) = parts
+        only["flow"] = 0
+        sorted_ = (only["time"][1:] >= only["time"][:-1]).all()
+        return only if sorted_ else only[np.argsort(only["time"], kind="stable")]
     whole = np.concatenate(
         [
             events_of(

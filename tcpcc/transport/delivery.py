@@ -204,13 +204,15 @@ def unmark_lost(f):
 
 @compiled
 def note_limited(f, cwnd):
-    """Mark the flow as application-limited if the window has room and there is nothing to send.
+    """Mark the flow as application-limited if the window has room, and there is nothing to send or
+    the receiver allows no more (not in Linux).
 
-    Until all packets now in flight are delivered, rate samples measure the application, not the
-    path.
+    Until all packets now in flight are delivered, rate samples measure the application or the
+    receiver, not the path.
     """
     d = delivery_at(f.delivery, 0)
-    if f.next_seq >= f.to_send and d.pipe < cwnd and d.first[LOST - IN_NETWORK] < 0:
+    waits = f.next_seq >= f.to_send or (f.window_decay == 0 and f.next_seq > f.high_ack + f.rwnd)
+    if waits and d.pipe < cwnd and d.first[LOST - IN_NETWORK] < 0:
         d.limited_until = max(d.total + d.pipe, 1)
 
 

@@ -6,6 +6,8 @@ RFC 8311 section 4.3 and draft-ietf-tcpm-generalized-ecn (retransmissions).
 A connection's mode is ``f.ecn``: OFF, CLASSIC, ACCURATE or L4S. New data are sent as ECT(0), with
 L4S as ECT(1) (RFC 9331, 4.1). The handshake's segment is not ECN-capable (RFC 3168, 6.1.1), and
 retransmissions are not either (6.1.5) unless ``f.ecn_retransmissions`` is set, as it is for L4S.
+With ``f.ecn_control`` the SYN and ACKs are ECN-capable too, as in Linux for controllers that need
+ECN (net/ipv4/tcp_output.c, ``tcp_ecn_send_syn``, ``tcp_ecn_send``: ``tcp_ca_needs_ecn``).
 
 Classic: after a marked segment every ACK carries ECE until a segment with CWR arrives; ``f.cwr``
 makes the sender set CWR. Accurate: every ACK carries the number of marked segments so far, so a
@@ -39,11 +41,19 @@ CHOICES = {"off": OFF, "classic": CLASSIC, "accurate": ACCURATE, "l4s": L4S}
 
 
 @compiled
+def capable(f):
+    """The bits of an ECN-capable packet of the connection: ECT(0), with L4S ECT(1)."""
+    return ECT | ECT1 if f.ecn == L4S else ECT
+
+
+@compiled
 def bits_to_send(f, seq, again):
     """The ECN bits of a segment sent now."""
-    if f.ecn == OFF or (again and f.ecn_retransmissions == 0) or (seq == 0 and f.handshake != 0):
+    if f.ecn == OFF or (again and f.ecn_retransmissions == 0):
         return 0
-    bits = ECT | ECT1 if f.ecn == L4S else ECT
+    if seq == 0 and f.handshake != 0:
+        return capable(f) if f.ecn_control != 0 else 0
+    bits = capable(f)
     if f.cwr != 0 and not again:
         f.cwr = 0
         bits |= CWR
@@ -57,7 +67,8 @@ def on_bits(f, bits, due):
     Args:
         due: whether `receiver.on_data` found that an ACK is due.
     """
-    marked = 1 if bits & CE != 0 else 0
+    is_syn = f.handshake != 0 and f.highest == 0  # its mark is not counted (Linux)
+    marked = 1 if bits & CE != 0 and not is_syn else 0
     if bits & CWR != 0:
         f.echoes = 0
     if marked != 0:
@@ -72,8 +83,10 @@ def on_bits(f, bits, due):
 
 @compiled
 def bits_of_ack(f):
-    """The ECN bits of an ACK sent now. ACKs themselves are not ECN-capable."""
-    return ECE if f.ecn == CLASSIC and f.echoes != 0 else 0
+    """The ECN bits of an ACK sent now. ACKs are ECN-capable with ``f.ecn_control`` only; a mark of
+    one has no effect."""
+    bits = capable(f) if f.ecn_control != 0 and f.ecn != OFF else 0
+    return bits | ECE if f.ecn == CLASSIC and f.echoes != 0 else bits
 
 
 @compiled

@@ -66,7 +66,11 @@ ROUNDS: dict[str, type] = {
     "last_rtt": float, "recent_rtt": float, "srtt": float, "base_rtt": float, "max_rtt": float,
     "round_seq": int, "round_start": float, "round_sum": float, "round_n": int,
     "round_min": float, "abc_limit": float,
+    # time for which the application or the receiver limited sending, s; when the last sample was
+    # filled
+    "paused": float, "sampled_at": float,
     "pieces": int, "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG,
+    "window_decay": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
@@ -102,7 +106,10 @@ RARE: dict[str, type] = {
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "stamps": int, "stamp_mask": int,
     # whether a repeated timeout keeps ssthresh; last segment retransmitted by the timer
-    "hold_ssthresh": FLAG, "timer_seq": int,
+    "hold_ssthresh": FLAG, "flight_ssthresh": FLAG, "timer_seq": int,
+    # `window_decay`: when the window was last in full use or shrunk, s; most packets outstanding
+    # since; most of the current window of data, its last segment, whether it was in full use
+    "used_at": float, "most_used": int, "most_out": int, "usage_seq": int, "was_full": FLAG,
     # whether window cuts may be undone, the receiver reports duplicates, Eifel detection is used.
     # The episode that may be undone: its first segment (-1: no episode), the last segment
     # outstanding at its start, retransmissions not yet reported as unneeded, the window before
@@ -114,7 +121,8 @@ RARE: dict[str, type] = {
 # packets that the ACK being handled reports; classic ECN: 1 for an ACK with ECE).
 # Receiver: marked packets so far, whether the last packet was marked, and whether ACKs carry ECE.
 ECN: dict[str, type] = {
-    "ecn": FLAG, "ecn_retransmissions": FLAG, "echoed": int, "ace": int, "cwr": int,
+    "ecn": FLAG, "ecn_retransmissions": FLAG, "ecn_control": FLAG,
+    "echoed": int, "ace": int, "cwr": int,
     "marks_seen": int, "mark_last": int, "echoes": int,
 }  # fmt: skip
 

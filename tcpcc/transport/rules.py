@@ -30,11 +30,13 @@ ROUNDING = 1e-9
 
 @compiled
 def apply_rule(f, rule):
-    """Call a rule of the flow's controller, then check that cwnd is positive and finite."""
+    """Call a rule of the flow's controller, then check cwnd and ssthresh."""
     call_rule(rule, f.state, f.params, f.sample)
-    cwnd = window_at(f.state, 0).cwnd
-    if not 0 < cwnd < math.inf:
+    s = window_at(f.state, 0)
+    if not 0 < s.cwnd < math.inf:
         raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
+    if not s.ssthresh > -math.inf:
+        raise FloatingPointError("the rule left an ssthresh that is not a number or inf")
 
 
 @compiled
@@ -129,6 +131,8 @@ def fill_sample(f, now):
     """Fill in the fields common to all events; returns the sample."""
     a = sample_at(f.sample, 0)
     a.now = now
+    a.clock = now - f.paused
+    f.sampled_at = now
     a.srtt = f.srtt
     a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
     a.max_rtt = max(f.max_rtt, a.base_rtt)
@@ -197,6 +201,14 @@ def take_rtt_sample(f, now, ack):
 
 
 @compiled
+def pause(f, a, since):
+    """The sample's clock stands still between `since` and now. Linux' runs on."""
+    if f.window_decay == 0:
+        f.paused += a.now - since
+        a.clock = a.now - f.paused
+
+
+@compiled
 def begin_round(f, now):
     f.round_seq = f.next_seq
     f.round_start = now
@@ -226,6 +238,7 @@ def report_acked(f, now, packets, rtt):
     the next round: ``on_round`` sees it only in the field `rtt`. The handshake's RTT is not a
     sample unless `syn_rtt` is set: a SYN is shorter than a data packet, so its RTT is too.
     """
+    since = f.sampled_at
     a = fill_sample(f, now)
     a.rtt = rtt
     counted = packets
@@ -234,8 +247,14 @@ def report_acked(f, now, packets, rtt):
     a.acked = min(float(counted), f.abc_limit)
     a.delivered = float(packets + f.unreported)
     a.transmits = 0.0
-    a.limited = 1.0 if is_limited(f, outstanding_before(f, packets)) else 0.0
     f.unreported = 0
+    if is_limited(f, outstanding_before(f, packets)):
+        a.limited = 1.0
+        a.growing = 0.0
+        pause(f, a, since)
+    else:
+        a.limited = 0.0
+        a.growing = a.acked
     a.marked = float(f.unreported_marks)
     a.ce = float(f.marked)
     if f.reads_packets != 0 and (f.every_ack == 0 or f.on_round != 0):
@@ -296,9 +315,15 @@ def open_window(f):
 @compiled
 def fill_loss_sample(f, now, transmits, flight):
     """Fill the sample of an event that acknowledges nothing new; the round's fields keep the values
-    of the last round."""
+    of the last round.
+
+    If the application limits the sender, the window is the packets in flight (RFC 5681, equation
+    4). Otherwise it is in full use, and `flight` would only round it.
+    """
     a = fill_sample(f, now)
-    a.acked = 0.0
+    if flight > 0 and f.flight_ssthresh != 0 and f.next_seq >= f.to_send:
+        a.window = max(min(a.window, float(flight)), 1.0)
+    a.acked = a.growing = 0.0
     a.delivered = float(f.unreported)
     a.rtt = 0.0
     a.inflight = float(flight)
@@ -325,6 +350,7 @@ def report_marks(f, now):
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
     a = sample_at(f.sample, 0)
+    a.window = in_force(f, window_at(f.state, 0).cwnd)  # a mark reduces cwnd (RFC 3168, 6.1.2)
     a.marked = float(f.unreported_marks)
     a.ce = float(f.marked)
     if f.reads_packets != 0:
@@ -378,7 +404,8 @@ def fill_event(f, now):
         if d.srtt > 0:
             a.srtt = d.srtt
             a.base_rtt = d.base_rtt
-    a.acked = a.delivered = a.rtt = a.transmits = a.limited = a.marked = a.ce = 0.0
+    a.acked = a.growing = a.delivered = 0.0
+    a.rtt = a.transmits = a.limited = a.marked = a.ce = 0.0
     if f.reads_packets != 0:
         fill_of_packets(f, a)
     return a
@@ -395,6 +422,7 @@ def report_delivery(f, now):
     a.limited = d.held_limited
     d.held_acked = d.held_limited = 0.0
     a.delivered = float(d.news)
+    a.growing = a.delivered if a.limited == 0 else 0.0
     a.marked = float(f.unreported_marks)
     a.ce = float(f.marked)
     f.unreported_marks = 0

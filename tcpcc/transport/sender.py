@@ -35,6 +35,7 @@ from tcpcc.transport.rules import (
     undo_recovery,
 )
 from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
+from tcpcc.transport.unused import halve_for_idle_time, shrink_unused
 
 
 @compiled
@@ -64,6 +65,11 @@ def open_connection(f, now):
     f.base_rtt = math.inf
     f.finished = math.nan
     f.mark_edge = -1
+    f.paused = 0.0
+    f.sampled_at = f.used_at = now
+    f.most_used = f.most_out = 0
+    f.usage_seq = -1
+    f.was_full = 0
     f.carried = 0.0
     f.in_piece = 0
     f.timer_seq = -1
@@ -83,6 +89,12 @@ def open_connection(f, now):
     resume_sending(f, now)
     if f.delivery != 0:
         note_limited(f, window_at(f.state, 0).cwnd)
+
+
+@compiled
+def is_opened(f):
+    """Whether :func:`open_connection` has been called."""
+    return f.backoff > 0
 
 
 @compiled
@@ -119,6 +131,8 @@ def receive_ack(f, now, ack, trigger, low, high):
     if f.delivery != 0:
         report_delivery(f, now)  # does nothing if the loss recovery has called it
         note_limited(f, window_at(f.state, 0).cwnd)
+    if f.window_decay != 0:
+        shrink_unused(f, now)
     f.marked = 0
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
@@ -217,7 +231,10 @@ def alarm_at(f):
         return math.inf
     at = delivery_at(f.delivery, 0).recheck_at
     if f.wake_at != 0:
-        at = min(at, number_at(f.state + f.wake_at, 0).value)
+        wake = number_at(f.state + f.wake_at, 0).value
+        if math.isnan(wake):
+            raise FloatingPointError("a rule left a wake_at that is NaN")
+        at = min(at, wake)
     return at
 
 
@@ -243,24 +260,38 @@ def before_write(f):
         note_limited(f, window_at(f.state, 0).cwnd)
 
 
+@not_inlined
+def restart_window(f, idle):
+    """The window after `idle` s without sending, longer than a retransmission timeout."""
+    s = window_at(f.state, 0)
+    if f.window_decay == 0:
+        s.cwnd = min(s.cwnd, f.initial_window)
+    else:
+        halve_for_idle_time(f, idle)
+
+
 @compiled
 def write_data(f, now):
     """The application has written more data, up to ``f.to_send``.
 
     After an idle period longer than a retransmission timeout cwnd is at most the initial window
-    (RFC 5681, 4.1). During a loss recovery the next ACKs release the new data.
+    (RFC 5681, 4.1), or half as large for each timeout (`window_decay`). During a loss recovery the
+    next ACKs release the new data.
     """
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
-        s = window_at(f.state, 0)
         if f.idle_restart != 0 and f.owns_window == 0 and now - last > max(f.rto, f.min_rto):
-            s.cwnd = min(s.cwnd, f.initial_window)
+            restart_window(f, now - last)
+        # Linux counts from the last packet sent (bictcp_cwnd_event)
+        f.paused += now - (last if f.window_decay != 0 else f.sampled_at)
         begin_round(f, now)
         if f.on_restart != 0:
             restarted(f, now, now - last)
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
         resume_sending(f, now)
+        if f.window_decay != 0:
+            shrink_unused(f, now)
 
 
 @compiled

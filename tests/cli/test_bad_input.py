@@ -44,7 +44,7 @@ LINKS = {
         lambda: link(rate="10 ms"),
         r"rate = '10 ms': 'ms' is not a unit of rate; allowed",
     ),
-    "rate bytes": (lambda: link(rate="1 MB/s"), r"did you mean 'Mb/s'\?"),
+    "rate bytes": (lambda: link(rate="1 MB/s"), r"rates are in bits, not bytes"),
     "no rate": (lambda: Link("a", "b", delay=1), r"Link: missing a required argument: 'rate'"),
     "no setting": (lambda: link(dealy=1), r"unknown setting of Link 'dealy': did you mean 'delay'"),
     "delay < 0": (lambda: link(delay=-1), r"delay = -1: must be a non-negative finite .*\(s\)"),

@@ -1,8 +1,12 @@
 """The command line: what it prints, where, and with which exit code."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +15,6 @@ import tcpcc as tc
 from experiments.records import Record
 from tcpcc import cli
 from tcpcc.many import SweepInterrupted
-from tcpcc.models import MODELS
 
 SCENARIO = """
 duration = "5 s"
@@ -80,6 +83,25 @@ def test_run_prints_a_row_per_flow_and_link(capsys, toml):
     assert err == ""  # no progress bar when nobody watches
 
 
+@pytest.mark.parametrize("option", ["--save", "--csv", "--plot"])
+def test_run_prints_its_results_when_the_disk_is_full(toml, option, tmp_path, capsys):
+    resource = pytest.importorskip("resource")
+    assert run("run", toml) == 0
+    printed = capsys.readouterr().out
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        code = run("run", toml, option, tmp_path / "out.png")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    out, error = capsys.readouterr()
+    assert code == cli.USER_ERROR
+    assert error.count("\n") == 1
+    assert "out.png: File too large: the file needs" in error
+    assert out.splitlines()[1:] == printed.splitlines()[1:]  # the first line has the CPU time
+    assert not list(tmp_path.glob("*out.png*"))
+
+
 def test_run_keeps_and_draws(capsys, toml, tmp_path):
     saved, table, picture = tmp_path / "x.nc", tmp_path / "x.csv", tmp_path / "x.png"
     assert run("run", toml, "--save", saved, "--csv", table, "--plot", picture) == 0
@@ -127,6 +149,14 @@ def test_reproduce_prints_a_table(capsys, one_record):
     assert out.startswith("Improving Performance of TCP Vegas")
     assert "0.335" in out
     assert "reproduced" in out
+    head, values = (line.split() for line in out.splitlines()[2:4])
+    assert {"error", "tolerance", "verdict"} <= set(head)
+    assert {"0.03", "-0.06269", "reproduced"} <= set(values)
+
+
+def test_reproduce_of_a_figure_without_numbers_says_nothing(capsys):
+    assert run("reproduce", "quick_vegas", "ramp") == 0
+    assert capsys.readouterr().out == ""
 
 
 def test_reproduce_draws_each_papers_figures_as_soon_as_they_are_there(
@@ -147,6 +177,7 @@ def test_reproduce_as_json_prints_one_list_and_nothing_else(capsys, one_record):
     assert list(found) == [
         "paper", "item", "row", "column", "unit", "published", "packet", "fluid", "tolerance",
         "verdict", "cause", "fluid_verdict", "fluid_cause", "reference", "formula", "agreement",
+        "read",
     ]  # fmt: skip
     assert found["fluid"] is None
 
@@ -182,6 +213,80 @@ def test_a_checkout_is_found_from_a_folder_inside_it(monkeypatch):
     assert cli.checkout() == root
 
 
+FOREIGN = """
+from pathlib import Path
+Path(__file__).with_name("ran").touch()
+"""
+
+PROJECTS = {
+    "no project": None,
+    "another project": '[project]\nname = "mine"',
+    "a broken project": "[project",
+    "a project of this name": '[project]\nname = "tcpcc"',
+}
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A folder with an `experiments` of its own, and the file that it writes if it runs."""
+    inner = tmp_path / "experiments"
+    inner.mkdir()
+    for name in ("__init__.py", "harness.py"):
+        (inner / name).write_text(FOREIGN)
+    return inner / "ran"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "below", "project"),
+    [
+        (["list"], ".", "no project"),
+        (["list"], "a/b", "a project of this name"),
+        (["list", "papers"], "a/b", "no project"),
+        (["list", "papers"], ".", "a project of this name"),
+        (["completion", "bash"], ".", "no project"),
+        *((["reproduce", "quick_vegas", "no_table"], "a/b", project) for project in PROJECTS),
+        (["reproduce", "quick_vegas", "no_table"], ".", "no project"),
+    ],
+)
+def test_no_command_runs_the_experiments_of_the_folder_it_is_in(
+    arguments, below, project, foreign, tmp_path
+):
+    """As a module too, when Python puts the current folder first in its path."""
+    if PROJECTS[project]:
+        (tmp_path / "pyproject.toml").write_text(PROJECTS[project])
+    here = tmp_path / below
+    here.mkdir(parents=True, exist_ok=True)
+    root = str(Path(cli.__file__).parents[2])
+    out = subprocess.run(
+        [sys.executable, "-m", "tcpcc", *arguments], cwd=here, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": root},
+    )  # fmt: skip
+    assert not foreign.exists()
+    if arguments[0] == "reproduce":
+        assert out.returncode == 2
+        assert out.stderr.count("\n") == 1
+        other = project == "a project of this name"
+        assert ("tcpcc is imported from" if other else "unknown item") in out.stderr
+    else:
+        assert (out.returncode, out.stderr) == (0, "")
+
+
+def test_experiments_that_are_not_the_checkouts_are_refused(foreign, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "experiments", SimpleNamespace(__file__=str(foreign)))
+    assert run("reproduce", "quick_vegas") == 2
+    assert "experiments is imported from" in one_line(capsys)
+
+
+def test_the_listed_papers_are_those_of_the_experiments():
+    listed = cli._papers()
+    expected = [
+        (name, item, len(paper.cells(item)), title)
+        for name, paper in experiments.papers().items()
+        for item, title in paper.published.titles.items()
+    ]
+    assert [*listed.itertuples(index=False, name=None)] == expected
+
+
 # --- what a user gets wrong ----------------------------------------------------------------------
 
 
@@ -201,6 +306,7 @@ def one_line(capsys):
         (["run", "{toml}", "--import", "{toml}"], "must be a Python file"),
         (["export", "vegas", "--to", "java"], "unknown target 'java'"),
         (["run", "{toml}", "--model", "flui"], "did you mean 'fluid'"),
+        (["run", "{toml}", "--model", "ode"], 'use "fluid"'),
         (["run", "{toml}", "--driver", "simp"], "did you mean 'simpy'"),
         (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),
         (["run", "{toml}", "--plot", "x.jpeg"], "must end in .png"),
@@ -268,8 +374,39 @@ def test_bench_measures_every_engine(capsys, monkeypatch):
     monkeypatch.setattr(bench, "has_ns2", lambda: True)
     assert run("bench") == 0
     header, row = capsys.readouterr().out.splitlines()
-    assert header.split()[:2] == ["Mb/s", "flows"]
+    names = re.split(r"\s{2,}", header)
+    assert names[:2] == ["Mb/s", "flows"]
+    assert names[-3:] == ["packet ms/min", "trains ms/min", "fluid ms/min"]
     assert " 100 " in row  # thousand packets per second, of the ns-2 that was not run
+
+
+def test_the_speeds_of_the_readme_are_written_by_the_command(monkeypatch, tmp_path, capsys):
+    """The table of README.md has the cases and the form of `tcpcc bench --readme`."""
+    from tcpcc import bench
+
+    monkeypatch.setattr(bench, "PACKETS", 5000)
+    monkeypatch.setattr(bench, "ROUNDS", 1)
+    monkeypatch.setattr(bench, "ns2_speed", lambda *_: (1000.0, 0.001))
+    monkeypatch.setattr(bench, "has_ns2", lambda: True)
+    monkeypatch.chdir(tmp_path)
+    assert run("bench", "--readme") != 0
+    assert "README.md: has no line" in capsys.readouterr().err
+    committed = (Path(__file__).parents[2] / "README.md").read_text()
+    (tmp_path / "README.md").write_text(committed)
+    assert run("bench", "--readme") == 0
+    written = (tmp_path / "README.md").read_text()
+    form = re.compile(r"\d+(\.\d+)?")
+    (old, new) = (
+        text.split(bench.MARKS[0])[1].split(bench.MARKS[1])[0] for text in (committed, written)
+    )
+    assert form.sub("0", old) == form.sub("0", new) != new
+    assert [row.split("|")[1:3] for row in old.split("\n")] == [
+        row.split("|")[1:3] for row in new.split("\n")
+    ]
+    assert committed.replace(old, new) == written
+    for row in old.strip().split("\n")[2:]:
+        compiled, _, ns2, ratio = (float(cell.strip(" M")) for cell in row.split("|")[3:7])
+        assert ratio == pytest.approx(compiled / ns2, rel=0.03)
 
 
 # --- a user's own files, settings ----------------------------------------------------------------
@@ -394,6 +531,19 @@ def test_an_unwritable_target_is_found_before_the_simulation(capsys, toml, tmp_p
     assert "/proc/x.nc" in one_line(capsys)
 
 
+def test_a_command_passes_the_options_of_its_model(capsys, toml):
+    for given, way in (
+        (("--trains", "8"), {"trains": 8}),
+        (("--model", "fluid", "--steps", "30"), {"model": "fluid", "steps": 30}),
+    ):
+        assert run("run", toml, *given, "--json") == 0
+        rate = json.loads(capsys.readouterr().out)["flows"][0]["throughput_mbps"]
+        expected = tc.simulate(tc.Scenario.load(toml), **way).throughput()[0] / 1e6
+        assert rate == pytest.approx(float(expected), rel=1e-6)
+    assert run("run", toml, "--model", "fluid", "--trains", "8") == 2
+    assert "unknown option of the fluid model 'trains'" in one_line(capsys)
+
+
 def test_fluid_with_the_simpy_driver_is_refused(capsys, toml):
     assert run("run", toml, "--model", "fluid", "--driver", "simpy") == 2
     assert "driver = 'simpy': the fluid model has no such option" in one_line(capsys)
@@ -447,6 +597,18 @@ def test_compare_puts_models_and_seeds_side_by_side(capsys, toml):
     assert 0 < float(deviation) < float(mean)
 
 
+def test_compare_adds_packets_in_trains(capsys, toml):
+    given = ("compare", toml, "--models", "packet,fluid", "--trains", "8", "--steps", "30")
+    assert run(*given) == 0
+    rows = cells_of(capsys.readouterr().out)
+    assert rows["measure"] == ["packet", "fluid", "trains"]
+    ways = ({}, {"model": "fluid", "steps": 30}, {"trains": 8})
+    found = [tc.simulate(tc.Scenario.load(toml), **way).goodput().sum() for way in ways]
+    assert rows["goodput (Mb/s)"] == [f"{float(x) / 1e6:.4g}" for x in found]
+    assert run("compare", toml, "--steps", "30") == 2
+    assert "--steps 30: needs --models fluid" in one_line(capsys)
+
+
 def test_compare_says_when_the_seed_changes_nothing(capsys, toml):
     assert run("compare", toml, "--seeds", "1:2") == 0
     err = capsys.readouterr().err
@@ -468,12 +630,12 @@ def test_compare_names_what_is_wrong(capsys, toml):
 def test_estimate_prints_every_model_and_why_one_refuses(capsys, toml):
     assert run("estimate", toml, "--set", "duration=1000") == 0
     rows = cells_of(capsys.readouterr().out)
-    assert set(rows) == {"model", *MODELS}
+    assert set(rows) == {
+        "model", "packet", "packet, SimPy driver", "packet, trains=16", "fluid", "hybrid"
+    }  # fmt: skip
     found = tc.estimate(tc.Scenario.load(toml).replace(duration=1000))
-    assert rows["packet"][1] == f"{float(f'{found.packets:.2g}'):,.0f}"
+    assert rows["packet"][0] == f"{float(f'{found.packets:.2g}'):,.0f}"
     assert "background=True" in rows["hybrid"][-1]
-    assert run("estimate", toml, "--set", "flow.1.controller=bbr") == 0
-    assert "needs packets" in cells_of(capsys.readouterr().out)["meanfield"][-1]
 
 
 def test_counts_are_printed_with_all_their_digits(capsys, toml):
@@ -496,3 +658,27 @@ def test_sweep_says_when_the_seed_changes_nothing(capsys, toml):
     assert capsys.readouterr().err == ""
     assert run("sweep", toml, "--over", "network.buffer=10,40") == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["evaluate", "reno", "--quick", "--cache", "kept"],
+            "finished runs are kept in kept; run it",
+        ),
+        (["evaluate", "reno", "--quick"], "with --cache FOLDER finished runs would be"),
+        (["league", "reno", "--quick"], "with --cache FOLDER finished runs would be"),
+        (["list", "controllers"], "interrupted; no result was saved"),
+    ],
+)
+def test_ctrl_c_says_what_is_kept(words, said, monkeypatch, capsys):
+
+    def interrupted(*given, **named):
+        raise KeyboardInterrupt
+
+    for name in ("evaluate_one", "league_of", "list_all"):
+        monkeypatch.setattr(cli, name, interrupted, raising=False)
+    monkeypatch.setattr(cli, "plain_table", interrupted)
+    assert cli.main(words) == 130
+    assert said in capsys.readouterr().err

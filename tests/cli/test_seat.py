@@ -14,8 +14,8 @@ import pytest
 import tcpcc as tc
 from tcpcc import files
 from tcpcc.models import costs as module
-from tcpcc.models.fluid import drivers
 from tcpcc.models.packet import compiled, packet_world
+from tcpcc.models.trains import drivers
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
 
@@ -32,7 +32,7 @@ BEYOND = {
     "cbr": (lambda: one(flow=tc.CBR(1e15)), {}),
     "infinite rate": (lambda: one(tc.dumbbell(math.inf, "20 ms", 50)), {}),
     "initial window": (lambda: one(transport={"initial_window": 1e10}), {}),
-    "mean-field step": (lambda: one(duration=300), {"model": "meanfield", "step": 1e-9}),
+    "fluid steps": (lambda: one(duration=300), {"model": "fluid", "steps": 1e9}),
     "flows": (lambda: tc.Scenario(NET, [tc.Flow("reno")] * 2000, duration=10), {}),
 }
 
@@ -110,7 +110,7 @@ def test_memory_is_estimated_within_a_factor_of_two():
 
 
 def test_ctrl_c_ends_a_run_within_half_a_million_events(monkeypatch):
-    """Some tenths of a second. The fluid model pauses after as many events."""
+    """Some tenths of a second. A run in trains pauses after as many events."""
     pauses, go_on = [0], packet_world.PacketWorld.release
 
     def pause(self):
@@ -128,11 +128,11 @@ def test_ctrl_c_ends_a_run_within_half_a_million_events(monkeypatch):
 
 @pytest.mark.parametrize("driver", [compiled, drivers])
 def test_pauses_change_no_bit(driver, monkeypatch):
-    model = "packet" if driver is compiled else "fluid"
+    trains = None if driver is compiled else 16
     scenario = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=1)], duration=10)
-    whole = tc.simulate(scenario, model)
+    whole = tc.simulate(scenario, trains=trains)
     monkeypatch.setattr(driver, "EVENTS_AT_ONCE", 97)
-    assert tc.simulate(scenario, model).identical(whole)
+    assert tc.simulate(scenario, trains=trains).identical(whole)
 
 
 # Files
@@ -222,11 +222,11 @@ def test_fluid_has_no_simpy_driver():
         tc.simulate(one(), model="fluid", driver="simpy")
 
 
-def test_the_mean_field_refuses_a_queue_without_a_rule_for_amounts():
+def test_the_analysis_refuses_a_queue_without_a_rule_for_amounts():
     def arrival(s, p, q):
         q.drop = 0.0
 
     tc.register(tc.Discipline("packets_only", "", on_arrival=arrival))
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue="packets_only")
     with pytest.raises(tc.ScenarioError, match=r"'packets_only' has no on_fluid"):
-        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1), model="meanfield")
+        tc.equilibrium(tc.Scenario(net, [tc.Flow("reno")], duration=1))

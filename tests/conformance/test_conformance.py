@@ -458,3 +458,74 @@ def test_a_sender_without_states_passes_no_bbr_case_completely():
     assert judgement.passed
     assert not judgement.complete
     assert "passes in part" in repr(judgement)
+
+
+# Traces that are short, or of another path.
+
+
+def bulk(until, rate=800.0, rtt=0.25, **more):
+    """A window that oscillates as CUBIC's on the path of cubic-01, packets delivered at a rate."""
+    time = np.arange(0, until, 0.1)
+    columns = {"cwnd": 250 + 20 * (time % 5), "rtt": np.full(len(time), rtt)}
+    return FlowTrace(time, columns, delivered_at=time, delivered=time * rate, **more)
+
+
+@pytest.mark.parametrize("until", [5, 14, 16, 30, 39])
+def test_a_trace_that_ends_before_a_check_does_is_not_judged_by_it(until):
+    findings = {f.check.name: f for f in judge(bulk(until), "cubic-01").findings}
+    assert findings["throughput"].verdict == UNKNOWN
+    assert findings["throughput"].found.startswith("needs the trace up to 40 s; it ends at")
+    if until <= 10:
+        assert {f.verdict for f in findings.values()} == {UNKNOWN}
+
+
+def test_a_trace_that_ends_a_sample_early_is_judged():
+    (finding,) = (f for f in judge(bulk(40, 825.0), "cubic-01").findings if f.count == 1)
+    assert (finding.check.name, finding.verdict) == ("throughput", WITHIN)
+
+
+def shortened(traces, end):
+    """The traces up to `end`, s."""
+    made = []
+    for one in traces:
+        kept = one.time <= end
+        at, sent = one.delivered_at <= end, one.sent_at <= end
+        timeouts = None if one.timeouts is None else one.timeouts[one.timeouts <= end]
+        columns = {name: values[kept] for name, values in one.columns.items()}
+        made.append(
+            FlowTrace(
+                one.time[kept], columns, one.delivered_at[at], one.delivered[at], one.sent_at[sent],
+                one.again[sent], timeouts, one.modes, one.packet_size, one.name,
+            )
+        )  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize(
+    "name", ["bbr-01", "bbr-05", "bbr-10", "cubic-01", "cubic-04", "hystart-01", "prr-01"]
+)
+def test_the_beginning_of_a_good_trace_fails_nothing(name, references):
+    """However early it ends: whatever it does not show is not in the trace."""
+    from tcpcc.conformance.judging import flow_traces
+
+    whole = flow_traces(references(find(name)))
+    for share in (0.05, 0.3, 0.6, 0.9):
+        judgement = judge(shortened(whole, share * find(name).scenario.duration), name)
+        assert not judgement.failed, (share, judgement.table().to_string())
+
+
+@pytest.mark.parametrize(
+    ("trace", "why"),
+    [
+        (bulk(40, rate=1000.0), "delivers 120% of the rate of 10 Mb/s"),
+        (bulk(40, rtt=0.05), "smallest RTT is 50 ms, the path's 201 ms"),
+        (bulk(40, rtt=0.9), "smallest RTT is 900 ms, the path's 201 ms"),
+    ],
+)
+def test_a_trace_of_another_path_is_not_judged(trace, why):
+    judgement = judge(trace, "cubic-01")
+    assert why in judgement.other_path
+    assert not judgement.passed
+    assert not judgement.failed
+    assert {f.verdict for f in judgement.findings} == {UNKNOWN}
+    assert "not judged: the trace is of another path" in repr(judgement)

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+import tcpcc as tc
 from tcpcc.controllers import get, names
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import call_rule, entry, rule_address
@@ -73,6 +74,7 @@ class Pair:
             return
         given = vars(self.a)
         given.update({k: float(v) for k, v in sample.items()})
+        given.update(growing=given["acked"], clock=given["now"])
         self.sample[0] = tuple(map(given.__getitem__, self.sample.dtype.names))
         function(self.s, self.p, self.a)
         call(self.addresses[name], *self.places)
@@ -406,3 +408,42 @@ def test_an_error_in_a_compiled_rule_reaches_the_caller():
     pair = Pair("reno", cwnd=0.0, ssthresh=0.0)
     with pytest.raises(ZeroDivisionError):
         call(pair.addresses["on_ack"], *pair.places)
+
+
+#: Their windows follow what they measured of the path, which a trickle changes: a smaller rate or
+#: delay, or a slowdown that fell due. XCP asks routers.
+MEASURE_THE_TRICKLE = ("bbr", "bbr3", "ledbat", "ledbat_plus", "nv", "xcp")
+
+
+def windows_after_a_trickle(name, pause):
+    """cwnd 0, 5 and 10 round trips after an application resumes that has sent two packets per
+    40 ms for `pause` s, after a loss at a large window."""
+    net = tc.dumbbell("100 Mbps", "25 ms", buffer=1300)
+    changes = [tc.Change(0.4, "bottleneck", loss=0.02), tc.Change(0.45, "bottleneck", loss=0.0)]
+    flow = tc.Flow(name, size=1500, name="f", slow_start="standard")
+    case = tc.Scenario(net, [flow], duration=pause + 8, changes=changes, interval=1)
+    sim, windows = tc.PacketSimulation(case), []
+
+    def application():
+        live = sim.flow("f")
+        yield live.finished
+        for _ in range(round(pause / 0.04)):
+            yield sim.env.timeout(0.04)
+            live.send(2)
+        windows.append(live.state["cwnd"])
+        live.send(10**6)
+        for _ in range(2):
+            yield sim.env.timeout(0.25)
+            windows.append(live.state["cwnd"])
+
+    sim.env.process(application())
+    sim.run()
+    return windows
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name not in MEASURE_THE_TRICKLE])
+def test_a_window_grows_after_a_long_trickle_as_after_a_short_one(name):
+    """Nothing that moves while the application limits the flow lifts the window later: no clock, no
+    second window, no step that waits (RFC 9438, 5.8; RFC 7661)."""
+    short, long = (windows_after_a_trickle(name, pause) for pause in (0.4, 20.0))
+    assert all(late < 1.15 * early for early, late in zip(short, long, strict=True))

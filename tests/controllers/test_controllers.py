@@ -1,6 +1,7 @@
 """Every rule of every controller against its equation, worked out here once more."""
 
 import math
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -590,6 +591,25 @@ def test_registering_again_replaces():
     second = tc.register(make())
     assert get("mine") is second
     assert names().count("mine") == 1
+
+
+def test_registering_the_name_of_another_says_so(monkeypatch):
+    """Once: what is registered again from the same module replaces its own."""
+    from tcpcc.controllers.controller import CONTROLLERS
+    from tcpcc.errors import ScenarioWarning
+
+    monkeypatch.setattr(CONTROLLERS, "_known", dict(CONTROLLERS._known))
+    monkeypatch.setattr(CONTROLLERS, "_by", dict(CONTROLLERS._by))
+    mine = make("reno")
+    with pytest.warns(ScenarioWarning, match="controller 'reno' replaces the built-in one"):
+        tc.register(mine)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tc.register(make("reno"))
+        tc.register(make("a_name_of_mine"))
+    other = {"__name__": "other_module", "tc": tc, "one": mine}
+    with pytest.warns(ScenarioWarning, match=f"'reno' replaces the one of {__name__}"):
+        exec("tc.register(one)", other)
 
 
 @pytest.mark.parametrize("name", names())

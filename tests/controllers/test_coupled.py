@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, simulate_in
 from test_controller_battery import Path
 
 import tcpcc as tc
@@ -162,7 +163,7 @@ def test_between_two_bottlenecks_it_takes_the_best_of_both_at_most(name):
     assert rates[1] < rates[3:].mean()
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 @pytest.mark.parametrize(("name", "share"), [("reno", 0.667), ("lia", 0.56), ("balia", 0.54)])
 def test_at_a_shared_bottleneck_a_connection_of_two_paths_does_little_harm(name, share, model):
     """Share of the link beside one Reno, which gets a third of it without coupling; mean of four
@@ -175,7 +176,7 @@ def test_at_a_shared_bottleneck_a_connection_of_two_paths_does_little_harm(name,
     net = tc.dumbbell("10 Mbps", "20 ms", 50)
     shares = []
     for seed in range(4):
-        run = tc.simulate(tc.Scenario(net, flows, duration=120, seed=seed), model)
+        run = simulate_in(model, tc.Scenario(net, flows, duration=120, seed=seed))
         rates = run.by_group(run.throughput(after=20))
         shares.append(float(rates[0] / rates.sum()))
     assert np.mean(shares) == pytest.approx(share, abs=0.03)

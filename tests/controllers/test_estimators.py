@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from tcpcc.controllers.controller import Controller, Param, State
 from tcpcc.controllers.estimators import STEPS, follow, low_pass
 
 NAMES = ("be", "re", "abse", "plus", "rce")
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 RTT = 0.1
 
 
@@ -265,13 +265,13 @@ def estimate(name, model, window, *others, after=10):
     """Mean estimate, and the true rate, of a flow over 1000 packets/s, base RTT 93 ms."""
     net = tc.dumbbell("8 Mbps", "46 ms", 1000)
     flow = tc.Flow(probe(name), window=window, transport=tc.Transport.ns2())
-    run = tc.simulate(tc.Scenario(net, [flow, *others], duration=20), model)
+    run = simulate_in(model, tc.Scenario(net, [flow, *others], duration=20))
     values = run.data["ssthresh"].sel(time=slice(after, None)).isel(flow=0) - 2
     return float(values.mean()), float(run.throughput(after=after)[0]) / 8000
 
 
 @pytest.mark.parametrize("name", NAMES)
-@MODELS
+@EVERY_MODEL
 def test_the_rate_of_a_full_link(model, name):
     found, rate = estimate(name, model, 300)
     assert rate == pytest.approx(1000, rel=1e-3)
@@ -279,7 +279,7 @@ def test_the_rate_of_a_full_link(model, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@MODELS
+@EVERY_MODEL
 def test_the_rate_that_cross_traffic_leaves(model, name):
     """What "residual" means: half of the link, to which evenly spaced packets bring it down.
     Westwood+ has had some 60 samples, and nearly forgotten the first."""
@@ -288,7 +288,7 @@ def test_the_rate_that_cross_traffic_leaves(model, name):
     assert found == pytest.approx(500, rel=1e-2 if name == "plus" else 2e-3)
 
 
-@MODELS
+@PACKETS_AND_TRAINS
 def test_a_window_that_travels_in_a_bunch(model):
     """RE is W / RTT; BE is above by half and more, and RCE nearer to the capacity."""
     found = {name: estimate(name, model, 20)[0] for name in NAMES}
@@ -325,7 +325,7 @@ def cut(s, p, a):
 
 @pytest.mark.parametrize("loss", [0.0, 0.01])
 @pytest.mark.parametrize("recovery", ["sack", "newreno", "newreno-steady", "tahoe", "vegas"])
-@MODELS
+@EVERY_MODEL
 def test_controllers_see_all_delivered_packets(model, recovery, loss):
     """In recovery too, but for what is delivered since the last ACK that they saw. (In packets the
     sequence number counts, so what a timeout sends again is no matter.)"""
@@ -334,7 +334,7 @@ def test_controllers_see_all_delivered_packets(model, recovery, loss):
         state={"total": State(0, "packets", "delivered so far")},
     )  # fmt: skip
     net = tc.dumbbell("10 Mbps", "20 ms", 20, loss=loss)
-    run = tc.simulate(tc.Scenario(net, [tc.Flow(teller)], duration=30), model)
+    run = simulate_in(model, tc.Scenario(net, [tc.Flow(teller)], duration=30))
     told = float(run.data["ssthresh"].isel(flow=0, time=-1)) - 2
     delivered = float(run.data["delivered"].sum())
     assert delivered > 1000

@@ -1,17 +1,12 @@
-"""What is said of each controller (evidence.toml) names tests that there are, and models that it
-runs in."""
+"""What is said of each controller (evidence.toml) names tests that there are."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, controller
-from tcpcc.models import MODELS
-from tcpcc.models.evidence import evidence, evidence_table, models_for
-from tcpcc.models.refusals import refuse_what_needs_packets
-from tcpcc.scenario.resolve import resolve
+from tcpcc.models.evidence import evidence, evidence_table
 
 TESTS = Path(__file__).parents[1]
 KINDS = {"ns-2", "vector", "closed form", "published value", "claim"}
@@ -39,20 +34,7 @@ def test_the_tests_named_are_there_and_know_the_controller(name):
             assert name in text.lower()
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_models_other_than_those_named_refuse_it(name):
-    models = models_for(CONTROLLERS[name])
-    assert set(models) <= set(MODELS)
-    case = resolve(tc.Scenario(tc.dumbbell("1 Mbps", "10 ms", 9), [tc.Flow(name)], duration=1))
-    if "meanfield" in models:
-        refuse_what_needs_packets(case)
-    else:
-        with pytest.raises(tc.ScenarioError, match="use the packet or the fluid model"):
-            refuse_what_needs_packets(case)
-
-
 def test_the_table_shows_it():
     table = evidence_table().set_index("controller")
-    assert table.loc["bbr3", "models"] == "packet, fluid, hybrid"
     assert "the 22 cases" in table.loc["bbr3", "tests"]
     assert table.loc["reno", "constants"] == "RFC"

@@ -10,13 +10,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from every_model import BESIDE_PACKETS, EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
 from tcpcc.controllers import get
 
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 BDP = 333
 
 
@@ -30,7 +30,7 @@ def simulate(
 ):
     """Flows on one link whose base RTT is `rtt`, transmission of 1500 and 40 bytes included."""
     net = tc.dumbbell(rate, (rtt - 8 * 1540 / rate) / 2, buffer, loss=loss)
-    return tc.simulate(tc.Scenario(net, flows, duration=duration, seed=seed, **more), model)
+    return simulate_in(model, tc.Scenario(net, flows, duration=duration, seed=seed, **more))
 
 
 def mbps(run, after=20.0):
@@ -69,7 +69,7 @@ class Rules:
         spacing = 1 / rate if rate else self.a.rtt / window
         for _ in range(200):
             self.a.now += spacing * window / 200
-            self.a.acked = self.a.delivered = window / 200
+            self.a.acked = self.a.growing = self.a.delivered = window / 200
             self.a.window = self.s.cwnd
             self.a.inflight = float(math.floor(self.s.cwnd))
             self.controller.on_ack(self.s, self.p, self.a)
@@ -137,7 +137,7 @@ def test_fast_starts_up_until_its_queueing_delay_is_reached():
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4])
-@MODELS
+@EVERY_MODEL
 def test_fast_keeps_alpha_packets_queued_per_flow(model, flows):
     """W - P = N alpha, within the packet that rounding a window down takes; several flows take a
     little of each other's slow start for propagation, which adds a percent or three."""
@@ -147,14 +147,14 @@ def test_fast_keeps_alpha_packets_queued_per_flow(model, flows):
 
 
 @pytest.mark.parametrize(("flows", "alpha"), [(1, 50), (1, 200), (2, 200)])
-@MODELS
+@PACKETS_AND_TRAINS
 def test_fast_keeps_alpha_packets_to_one(model, flows, alpha):
     """The more packets, the less the one that rounding takes: the whole queue is exact to it."""
     run = simulate(model, *[flow("fast", alpha=alpha)] * flows, buffer=2000, duration=50)
     assert run.queue_mean(after=30) == pytest.approx(flows * alpha, abs=1)
 
 
-@MODELS
+@EVERY_MODEL
 def test_fast_shares_in_proportion_to_alpha(model):
     run = simulate(model, flow("fast", alpha=20), flow("fast", alpha=60), duration=60)
     assert mbps(run, 30) == pytest.approx([25, 75], rel=0.05)
@@ -162,7 +162,7 @@ def test_fast_shares_in_proportion_to_alpha(model):
 
 @pytest.mark.parametrize(("period", "below"), [(1, 0.04), (2, 0.02)])
 @pytest.mark.parametrize("gamma", [0.25, 0.5])
-@MODELS
+@PACKETS_AND_TRAINS
 def test_fast_approaches_by_one_minus_gamma_per_update(model, gamma, period, below):
     """Once round trips are of a full pipe, each update leaves 1 - gamma of the error, less what
     avgRTT keeps of earlier and shorter round trips: the less the more of them between updates."""
@@ -267,7 +267,7 @@ def test_compound_loss_every_nth_packet():
 
 
 @pytest.mark.parametrize("p", [3e-4, 1e-3])
-@MODELS
+@PACKETS_AND_TRAINS
 def test_compound_obeys_its_response_function(model, p):
     """Mean window 0.2553 / p^0.8 without queueing, over six seeds, whose spread is stated. The law
     is for losses at equal distances; independent ones, of the same W^k, add 2 % by themselves."""
@@ -325,13 +325,13 @@ def test_areno_grows_by_its_law(c, overlap):
 
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
-@MODELS
+@EVERY_MODEL
 def test_areno_uses_a_lossy_path_whose_queue_is_empty(model, recovery):
     """Losses at R = d set RTT_cong to d, and (1) is 0/0: what single packets wait for each other is
     no congestion."""
     net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=1e-3)
     flow = tc.Flow("areno", recovery=recovery, packet_size=1500)
-    run = tc.simulate(tc.Scenario(net, [flow], duration=40), model=model)
+    run = simulate_in(model, tc.Scenario(net, [flow], duration=40))
     assert run.throughput(after=10).item() > 70e6
 
 
@@ -406,7 +406,7 @@ def test_fusion_is_never_below_reno():
 def test_fusion_loss_empties_the_queue_but_halves_at_most(queueing, left):
     """max(d/R, 1/2); Reno's window is halved by itself (erratum B1)."""
     rules = Rules("fusion", 300.0, reno_cwnd=100.0)
-    rules.a.acked = 0.0
+    rules.a.acked = rules.a.growing = 0.0
     assert rules.lose(queueing) == pytest.approx(left)
     assert rules.s.reno_cwnd == 50
 
@@ -417,7 +417,7 @@ def test_fusion_halves_in_slow_start():
     assert rules.lose(0.01) == 0.5
 
 
-@MODELS
+@EVERY_MODEL
 def test_fusion_keeps_its_queue_in_the_band(model):
     """Between 4 and 12 ms, 33 and 100 packets, but for the few rounds after a loss in which W comes
     back from P, and never above; losses, one in a second, keep Reno's window out of the way."""
@@ -457,7 +457,7 @@ def alone(model, name, loss):
 
 
 @pytest.mark.papers
-@MODELS
+@EVERY_MODEL
 def test_all_use_the_link_up_to_one_loss_in_a_hundred_thousand(model):
     for name in FAMILY:
         assert alone(model, name, 0) > 98
@@ -465,7 +465,7 @@ def test_all_use_the_link_up_to_one_loss_in_a_hundred_thousand(model):
 
 
 @pytest.mark.parametrize("loss", [1e-4, 1e-3])
-@MODELS
+@EVERY_MODEL
 def test_fusion_is_highest_above_and_reno_lowest(model, loss):
     """Figure 4."""
     rates = {name: alone(model, name, loss) for name in (*FAMILY, "reno")}
@@ -476,28 +476,29 @@ def test_fusion_is_highest_above_and_reno_lowest(model, loss):
 @pytest.mark.parametrize(
     "name", ["fusion", *(pytest.param(n, marks=pytest.mark.papers) for n in NOT_FUSION)]
 )
-def test_packets_and_fluid_agree(name):
+@BESIDE_PACKETS
+def test_every_model_agrees_with_packets(model, name):
     """Within 15 %, mean of three seeds, whatever the loss."""
     for loss in (0, 1e-5, 1e-4, 1e-3):
-        assert alone("fluid", name, loss) == pytest.approx(alone("packet", name, loss), rel=0.15)
+        assert alone(model, name, loss) == pytest.approx(alone("packet", name, loss), rel=0.15)
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize("loss", [0, 1e-5])
 @pytest.mark.parametrize("name", FAMILY)
-@MODELS
+@EVERY_MODEL
 def test_reno_keeps_its_half(model, name, loss):
-    """Within 20 % of one to one (Figure 5): mean of six seeds where losses are random, with a
-    standard error of the ratio of 0.05."""
+    """Within 20 % of one to one (Figure 5): mean of six seeds where losses are random, as they are
+    at a full buffer of the fluid model; standard error of the ratio 0.05."""
     runs = [
         simulate(model, flow(name), flow("reno", start=0.5), loss=loss, duration=300, seed=seed)
-        for seed in range(6 if loss else 1)
+        for seed in range(6 if loss or model == "fluid" else 1)
     ]
     mine, renos = np.mean([mbps(run, 30) for run in runs], axis=0)
     assert mine / renos == pytest.approx(1, rel=0.2)
 
 
-@MODELS
+@EVERY_MODEL
 def test_the_family_takes_what_reno_leaves(model):
     """At a loss in ten thousand Reno alone uses less than half of the link. The others get more
     beside it, and it gets no less than 70 % of what it would beside a Reno."""
@@ -516,14 +517,14 @@ def test_the_family_takes_what_reno_leaves(model):
         assert renos > 0.7 * reference
 
 
-@MODELS
+@PACKETS_AND_TRAINS
 def test_areno_as_the_ports_are_written_takes_two_thirds(model):
     """With `overlap` = 0 two packets a round trip against Reno's one, in losses both have."""
     run = simulate(model, flow("areno", overlap=0), flow("reno", start=0.5), duration=200)
     assert mbps(run, 30)[0] == pytest.approx(66, abs=4)
 
 
-@MODELS
+@EVERY_MODEL
 def test_fast_gets_less_than_its_share_beside_reno(model):
     """Section III-C: "too friendly" at 100 Mb/s."""
     run = simulate(model, flow("fast"), flow("reno", start=0.5), duration=200)
@@ -550,7 +551,7 @@ def test_adavegas_doubles_a_small_window_after_a_timeout():
     assert [rules.round() for _ in range(3)] == pytest.approx([4, 4, 4], rel=0.03)
 
 
-@MODELS
+@EVERY_MODEL
 def test_adavegas_settles_in_vegas_band_and_is_there_sooner(model):
     """By less than its steps promise: more at once queues for a moment and begins them anew."""
     runs = {

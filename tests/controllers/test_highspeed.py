@@ -5,12 +5,11 @@ from itertools import repeat
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.controllers.hstcp import TABLE, decrease, increase
-
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 
 
 def begin(name, window=100.0, rtt=0.1, **params):
@@ -100,7 +99,7 @@ def test_scalable_recovers_in_as_many_rounds_whatever_the_window(window):
     controller.on_loss(s, p, a)
     rounds = 0.0
     while s.cwnd < window:
-        a.acked, before = s.cwnd, s.cwnd
+        a.acked = a.growing = before = s.cwnd
         controller.on_ack(s, p, a)
         part = math.log(min(s.cwnd, window) / before) / math.log(s.cwnd / before)
         rounds += part
@@ -233,7 +232,8 @@ def after_loss(name, rounds, window=1000.0, rtt=0.1, **params):
     for _ in range(rounds):
         for _ in range(50):
             a.now += rtt / 50
-            a.acked = s.cwnd / 50
+            a.clock, a.acked = a.now, s.cwnd / 50
+            a.growing = a.acked
             controller.on_ack(s, p, a)
         windows.append(s.cwnd)
     return np.array(windows)
@@ -322,17 +322,17 @@ def gentle_after(rtts, window=100, round_rtt=0.11):
     return s.gentle == 1
 
 
-@MODELS
+@EVERY_MODEL
 def test_ghstcp_is_hstcp_where_nothing_queues(model):
-    """Random losses keep its window below the path's; what single packets, or a little of the
-    fluid, wait for each other is no trend."""
+    """Random losses keep its window below the path's; what single packets, or trains, wait for
+    each other is no trend."""
     net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=3e-4)
     rates = [
         np.mean(
             [
-                tc.simulate(
+                simulate_in(
+                    model,
                     tc.Scenario(net, [tc.Flow(name, packet_size=1500)], duration=60, seed=seed),
-                    model=model,
                 ).throughput(after=10)
                 for seed in (1, 2, 3)
             ]
@@ -437,9 +437,10 @@ def response(name, start, gaps, *, rtt=RTT, skip, **params):
             begun, sent = a.now, 0.0
         sent += gap
         while gap > 0:
-            a.acked = a.delivered = min(gap, s.cwnd / 10)
+            a.acked = a.growing = a.delivered = min(gap, s.cwnd / 10)
             gap -= a.acked
             a.now += a.acked * rtt / s.cwnd
+            a.clock = a.now
             controller.on_ack(s, p, a)
         a.window = s.cwnd
         controller.on_loss(s, p, a)
@@ -483,7 +484,7 @@ def test_cubic_is_friendly_where_reno_is_faster(name):
         ("bic", {"ack_ratio": 31 / 16}, 93.4),
     ],
 )
-@MODELS
+@PACKETS_AND_TRAINS
 def test_share_beside_reno_is_that_of_ns_2(model, name, params, expected):
     """Mb/s of 100, RTT 40 ms, a buffer of the BDP; ns-2.35 with its Linux agents, which give BIC
     nearly twice its growth (`ack_ratio`)."""
@@ -492,5 +493,5 @@ def test_share_beside_reno_is_that_of_ns_2(model, name, params, expected):
         tc.Flow(name, packet_size=1500, **params),
         tc.Flow("reno", recovery="sack", packet_size=1500, start=0.3),
     ]
-    run = tc.simulate(tc.Scenario(net, flows, duration=330), model)
+    run = simulate_in(model, tc.Scenario(net, flows, duration=330))
     assert run.throughput(after=30).values[0] / 1e6 == pytest.approx(expected, abs=3)

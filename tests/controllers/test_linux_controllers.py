@@ -4,6 +4,7 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from every_model import EVERY_MODEL, WAYS, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import get
@@ -46,7 +47,7 @@ def test_htcp_scales_its_increase_by_the_round_trip_time(rtt, scale):
 
 def test_htcp_increases_by_alpha_per_window():
     s, p, a = at("htcp", rtt_scaling=False)
-    s.beta, s.last_loss, a.now = 0.75, 1.0, 3.0
+    s.beta, s.last_loss, a.now, a.clock = 0.75, 1.0, 3.0, 3.0
     get("htcp").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + 2 * 0.25 * 11.25 / 100)
 
@@ -70,14 +71,15 @@ def test_htcp_forgets_a_spurious_loss():
     """R, B_old and the time of the last congestion event are those before it; a second cut before
     the next ACK belongs to the same loss."""
     s, p, a = at("htcp")
-    s.rtt_max, s.b_max, s.b_old, s.last_loss, a.now = 0.15, 130.0, 100.0, 1.0, 3.0
+    s.rtt_max, s.b_max, s.b_old, s.last_loss = 0.15, 130.0, 100.0, 1.0
+    a.now = a.clock = 3.0
     htcp = get("htcp")
     htcp.on_loss(s, p, a)
     htcp.on_timeout(s, p, a)
     assert (s.last_loss, s.b_old) == (3, 130)
     htcp.on_undo(s, p, a)
     assert (s.rtt_max, s.b_old, s.last_loss) == (0.15, 100, 1)
-    a.now = 4.0
+    a.now = a.clock = 4.0
     htcp.on_ack(s, p, a)
     assert s.last_loss == 1
 
@@ -108,7 +110,7 @@ def test_hybla_grows_as_reno_with_a_short_round_trip(rtt, rho):
     assert s.cwnd == 10.5
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 def test_hybla_has_the_rate_of_the_reference_round_trip(model):
     """Mean over ten seeds within a tenth of sqrt(3/(2p))/RTT0 at 100 ms, where Reno has a quarter
     of it."""
@@ -118,7 +120,7 @@ def test_hybla_has_the_rate_of_the_reference_round_trip(model):
         net = tc.dumbbell(rate="1 Gbps", delay="50 ms", buffer=math.inf, loss=p)
         runs = tc.simulate_many(
             [tc.Scenario(net, [tc.Flow(controller)], duration=60, seed=s) for s in range(10)],
-            model=model,
+            **WAYS[model],
         )
         return sum(float(r.throughput(after=5)[0]) for r in runs) / len(runs) / 8e3
 
@@ -318,12 +320,12 @@ def test_nv_grows_slower_after_each_timeout():
     assert s.slowness == 1
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 def test_nv_queues_at_most_its_pad_and_loses_nothing(model):
     """In a data centre, 1 Gb/s and 0.2 ms: as the kernel has it, and nothing beyond 10 packets."""
     net = tc.dumbbell("1 Gbps", "100 us", buffer=200)
     scenario = tc.Scenario(net, [tc.Flow("nv")], duration=2, interval=0.01)
-    run = tc.simulate(scenario, model=model)
+    run = simulate_in(model, scenario)
     assert run.utilization(after=0.5) > 0.99
     assert 2 < run.queue_mean(after=0.5) < 11
     assert run.data["drops"].sum() == 0

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from every_model import simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import Param, State, get
@@ -83,7 +84,7 @@ def response(every_nth, model, name, p, cycles):
     cycle = RTT / (p * mean(p))
     flow = tc.Flow(name, transport=begin, **settings)
     case = tc.Scenario(net, [flow], duration=(cycles + 0.6) * cycle, interval=cycle / 100)
-    data = tc.simulate(case, model).data.isel(flow=0)
+    data = simulate_in(model, case).data.isel(flow=0)
     assert data["timeouts"] == 0
     losses = np.flatnonzero(data["dropped"].values > 0)
     assert len(losses) > 0.85 * cycles
@@ -121,6 +122,14 @@ def test_packets_obey_the_closed_form(every_nth, name, p, cycles):
         pytest.param(1e-8, 3, marks=pytest.mark.papers),
     ],
 )
-def test_fluid_obeys_the_closed_form(every_nth, name, p, cycles):
+def test_trains_obey_the_closed_form(every_nth, name, p, cycles):
     """From 1e-3 to 1e-8."""
-    assert response(every_nth, "fluid", name, p, cycles) == pytest.approx((1, 1), rel=0.1)
+    assert response(every_nth, "trains", name, p, cycles) == pytest.approx((1, 1), rel=0.1)
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if not name.startswith("cubic")])
+@pytest.mark.parametrize("p", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_fluid_obeys_the_closed_form(every_nth, name, p):
+    """The first loss comes some steps after the start, so slow start overshoots the law's peak.
+    CUBIC, whose peak falls by a hundredth in a cycle, has not forgotten it after 40 cycles."""
+    assert response(every_nth, "fluid", name, p, 40) == pytest.approx((1, 1), rel=0.1)

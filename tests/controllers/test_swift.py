@@ -19,7 +19,8 @@ def begin(window, **params):
     s.window = window
     s.cwnd = max(window, 1.0)
     vars(p).update(SWIFT.check({"base_target": BASE, "hop_share": 0.2, **params}))
-    a.now, a.srtt, a.rtt, a.delivered, a.hops = 1.0, 1e-4, 1e-4, 1.0, 3.0
+    a.now, a.srtt, a.rtt, a.hops = 1.0, 1e-4, 1e-4, 3.0
+    a.delivered = a.growing = 1.0
     return s, p, a
 
 
@@ -45,7 +46,7 @@ def test_the_target_grows_with_hops_and_shrinks_with_the_window(window):
 )
 def test_additive_increase_below_the_target(window, packets, grown):
     s, p, a = begin(float(window))
-    a.rtt, a.delivered = BASE, float(packets)
+    a.rtt, a.growing = BASE, float(packets)
     SWIFT.on_ack(s, p, a)
     assert s.window == pytest.approx(grown)
 
@@ -122,7 +123,7 @@ def test_an_acknowledged_packet_ends_a_row_of_timeouts():
 def test_a_window_of_one_packet_is_not_paced():
     for window, rate in ((1.0, math.inf), (0.5, 0.75 / 1e-4)):
         s, p, a = begin(window)
-        a.rtt, a.delivered = BASE, 0.25 if window < 1 else 0.0
+        a.rtt, a.growing = BASE, 0.25 if window < 1 else 0.0
         SWIFT.on_ack(s, p, a)
         assert s.pacing_rate == pytest.approx(rate)
 

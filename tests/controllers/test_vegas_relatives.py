@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_controllers import records, with_delta
@@ -15,7 +16,6 @@ import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.controllers.vegas import backlog
 
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 windows = st.floats(2, 1e4)
 
 
@@ -170,7 +170,7 @@ def alone(name, model, buffer=60, **flow):
     case = tc.Scenario(
         net, [tc.Flow(name, **{"transport": tc.Transport.ns2()} | flow)], duration=120
     )
-    return tc.simulate(case, model)
+    return simulate_in(model, case)
 
 
 def test_all_of_them_fill_the_pipe_and_not_the_buffer():
@@ -212,7 +212,7 @@ def test_how_much_the_end_of_slow_start_takes_is_a_parameter(cut, after):
 
 
 @pytest.mark.parametrize("syn_rtt", [False, True])
-@MODELS
+@PACKETS_AND_TRAINS
 def test_the_handshake_counts_for_base_rtt_only_with_syn_rtt(model, syn_rtt):
     """Data take 4 ms longer to send than the SYN does: W (1 - BaseRTT / RTT) is then a packet with
     an empty queue, and Vegas, which wants 1 to 3, is content with that."""
@@ -273,10 +273,10 @@ def jsac(model, rate, buffer, slow_start="standard"):
         "vegas", size="1 MB", packet_size=1434, header=40, params=JSAC, slow_start=slow_start,
         transport=tc.Transport.bsd(syn_rtt=True),
     )  # fmt: skip
-    return tc.simulate(tc.Scenario(net, [flow], duration=20, interval=0.02), model)
+    return simulate_in(model, tc.Scenario(net, [flow], duration=20, interval=0.02))
 
 
-@MODELS
+@EVERY_MODEL
 def test_vegas_star_does_not_overshoot_where_vegas_does(model):
     """JSAC's Figure 11, 300 KB/s and 16 buffers: Vegas doubles beyond what the path takes and loses
     a segment; Vegas* stops there and loses none."""

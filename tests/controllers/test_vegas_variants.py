@@ -6,11 +6,11 @@ The network is the thesis' (section 3.3) unless another is named: 1.5 Mb/s, 40 m
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 
 VARIANTS = ("newvegas", "vegas_a", "vegas_plus")
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 OFFSETS = (0.0, 0.37, 0.74, 1.11)  # s, at which the other flow starts
 
 
@@ -26,7 +26,7 @@ def flow(controller, start=0.0, **settings):
 
 def simulate(model, *flows, buffer=20, duration=100, seed=1):
     net = tc.dumbbell("1.5 Mbps", "40 ms", buffer, access_rate="10 Mbps", access_delay="0.4 ms")
-    return tc.simulate(tc.Scenario(net, flows, duration=duration, seed=seed), model)
+    return simulate_in(model, tc.Scenario(net, flows, duration=duration, seed=seed))
 
 
 def kbps(run, after=20.0):
@@ -42,20 +42,21 @@ def against_reno(model, controller, buffer, offset=0.0, **params):
 # Against Reno
 
 
-@MODELS
+@EVERY_MODEL
 def test_vegas_gets_less_than_a_quarter_of_the_link(model):
-    """Table 3.1, drop-tail: 323 of 1443 kb/s (ns-2 gives 323.6)."""
+    """Table 3.1, drop-tail: 323 of 1443 kb/s (ns-2 gives 323.6; the fluid model 297)."""
     run = simulate(model, flow("vegas"), flow("reno"))
-    assert float(run.goodput()[0]) / 1e3 == pytest.approx(323, rel=0.03)
+    near = 0.1 if model == "fluid" else 0.03
+    assert float(run.goodput()[0]) / 1e3 == pytest.approx(323, rel=near)
     assert float(run.goodput().sum()) / 1e3 == pytest.approx(1443, rel=0.01)
 
 
 @pytest.mark.parametrize("buffer", [20, 50, 100])
 @pytest.mark.parametrize("variant", VARIANTS)
-@MODELS
+@PACKETS_AND_TRAINS
 def test_every_variant_gets_more_beside_reno_than_vegas_does(model, variant, buffer):
     """Whoever starts first, and the more so the larger the buffer; means of the four starts, in
-    kb/s of 1500 (packet, fluid):
+    kb/s of 1500 (packets, trains):
 
     ======  ========  ========  ========  ==========
     buffer  vegas     newvegas  vegas_a   vegas_plus
@@ -75,30 +76,30 @@ def test_every_variant_gets_more_beside_reno_than_vegas_does(model, variant, buf
 
 @pytest.mark.papers
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_packets_and_fluid_agree_on_the_share_beside_reno(variant):
+def test_the_share_beside_reno_in_trains_is_that_of_packets(variant):
     """With one set of delays, which packets of a small buffer's overflow are lost is the same every
-    time (two flows' losses in packets are nearly synchronous, in fluid not). Over random starts and
-    delays of the access links the two models' means agree, but for some 15 of 80 runs in which the
-    order of arrivals keeps a packet flow at its smallest windows: it then times out again and
-    again, which fluid, without traffic phases, never does."""
-    rates = {"packet": [], "fluid": []}
+    time (two flows' losses in packets are nearly synchronous, in trains not). Over random starts
+    and delays of the access links the two models' means agree, but for some 15 of 80 runs in which
+    the order of arrivals keeps a packet flow at its smallest windows: it then times out again and
+    again, which trains, without traffic phases, never do."""
+    rates = {"packet": [], "trains": []}
     rng = np.random.default_rng(1)
     for seed in range(80):
         start, other, delay = rng.uniform(0, 3), rng.uniform(0, 3), rng.uniform(0, 0.006)
         flows = flow(variant, start), flow("reno", other, access_delay=0.0004 + delay)
-        runs = {model: simulate(model, *flows, duration=200, seed=seed) for model in rates}
+        runs = {m: simulate(m, *flows, duration=200, seed=seed) for m in rates}
         if runs["packet"].timeouts()[0] <= 1:
-            for model, run in runs.items():
-                rates[model].append(kbps(run)[0])
+            for m, run in runs.items():
+                rates[m].append(kbps(run)[0])
     assert len(rates["packet"]) > 60
-    assert np.mean(rates["fluid"]) == pytest.approx(np.mean(rates["packet"]), rel=0.15)
+    assert np.mean(rates["trains"]) == pytest.approx(np.mean(rates["packet"]), rel=0.15)
 
 
 # Against their like
 
 
 @pytest.mark.parametrize("others", [[], [0.0], [0.37], [5.0]])
-@MODELS
+@EVERY_MODEL
 def test_vegas_plus_stays_moderate_among_its_like(model, others):
     """It is Vegas, to the last bit."""
     plain, plus = (
@@ -109,14 +110,14 @@ def test_vegas_plus_stays_moderate_among_its_like(model, others):
         assert np.array_equal(plain.data[name], plus.data[name], equal_nan=True)
 
 
-@MODELS
+@EVERY_MODEL
 def test_vegas_plus_that_never_has_enough_is_vegas_also_beside_reno(model):
     plain = simulate(model, flow("vegas"), flow("reno"), duration=60)
     plus = simulate(model, flow("vegas_plus", count_max=1e9), flow("reno"), duration=60)
     assert np.array_equal(plain.data.cwnd, plus.data.cwnd, equal_nan=True)
 
 
-@MODELS
+@EVERY_MODEL
 def test_newvegas_alone_is_vegas(model):
     """No queue grows but by its own doing, so its thresholds stay where they are."""
     plain, new = (simulate(model, flow(name), duration=60) for name in ("vegas", "newvegas"))
@@ -124,7 +125,7 @@ def test_newvegas_alone_is_vegas(model):
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.37, 5.0])
-@MODELS
+@EVERY_MODEL
 def test_newvegas_among_its_like_keeps_the_queue_small(model, offset):
     """Two flows keep what two Vegas flows do and a packet, in a buffer of 50, and lose nothing once
     slow start is over."""
@@ -139,7 +140,7 @@ def test_newvegas_among_its_like_keeps_the_queue_small(model, offset):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("variant", "more"), [("newvegas", 4), ("vegas_plus", 0)])
 def test_four_of_a_kind_on_unequal_paths_keep_the_queue_small(variant, more, seed):
-    """In packets; fluid's queues change by less than a packet, and that counts as evidence."""
+    """In packets; queues of trains change by less than a packet, and that counts as evidence."""
     rng = np.random.default_rng(seed)
     paths = [(rng.uniform(0, 3), rng.uniform(0, 0.001)) for _ in range(4)]
     plain, run = (
@@ -168,7 +169,7 @@ def test_vegas_a_among_its_like_is_fair_but_fills_the_buffer():
 # Vegas-A's claims, on its authors' networks
 
 
-@MODELS
+@PACKETS_AND_TRAINS
 def test_vegas_a_comes_back_after_rerouting(model):
     """IPCCC 2003, section VI-A: the first link's RTT rises from 20 to 200 ms at 20 s; means over
     200 s are 217 kb/s for Vegas and 940 for Vegas-A. Something has to disturb the flow (see
@@ -179,25 +180,26 @@ def test_vegas_a_comes_back_after_rerouting(model):
     for name in ("vegas", "vegas_a"):
         flows = [flow(name), tc.CBR("10 kbps", packet_size=100)]
         case = tc.Scenario(net, flows, duration=200, changes=longer)
-        means[name] = float(tc.simulate(case, model).throughput()[0]) / 1e3
+        means[name] = float(simulate_in(model, case).throughput()[0]) / 1e3
     assert means["vegas"] == pytest.approx(217, rel=0.02)
     assert means["vegas_a"] == pytest.approx(940, rel=0.06)
 
 
-@MODELS
+@EVERY_MODEL
 def test_three_vegas_a_flows_hold_their_own_against_three_of_new_reno(model):
     """IPCCC 2003, section VI-B: Vegas' mean over New Reno's is 0.497, Vegas-A's 2.03. The paper
-    gives no settings of TCP; here 0.35 and 1.6 in packets, 0.43 and 0.94 in fluid."""
+    gives no settings of TCP; here 0.35 and 1.6 in packets, 0.43 and 0.94 in trains, in fluid
+    0.86 for Vegas-A."""
     net = tc.dumbbell("1 Mbps", "40 ms", 50, access_rate="1 Mbps", access_delay="10 ms")
     ratios = {}
     for name in ("vegas", "vegas_a"):
         flows = [flow(name, 10 * k) for k in range(3)]
         flows += [flow("newreno", 30 + 10 * k) for k in range(3)]
-        run = tc.simulate(tc.Scenario(net, flows, duration=200), model)
+        run = simulate_in(model, tc.Scenario(net, flows, duration=200))
         means = run.throughput().values * 200 / (200 - 10 * np.arange(6))
         ratios[name] = means[:3].mean() / means[3:].mean()
     assert ratios["vegas"] < 0.6
-    assert ratios["vegas_a"] > 0.9
+    assert ratios["vegas_a"] > (0.8 if model == "fluid" else 0.9)
 
 
 @pytest.mark.parametrize("buffer", [10, 15, 20, 25, 30])
@@ -218,7 +220,7 @@ def test_vegas_a_alone_retransmits_next_to_nothing(buffer):
 # Larger thresholds (Lai; Lai and Yao): beta = alpha + 2
 
 
-@MODELS
+@PACKETS_AND_TRAINS
 def test_larger_thresholds_get_a_larger_share_and_some_get_half(model):
     """The ratio to Reno grows with alpha while the buffer has room for what the flows want to keep
     in it, beta <= B/N, and passes 1 on the way."""
@@ -237,7 +239,7 @@ def test_larger_thresholds_get_a_larger_share_and_some_get_half(model):
 
 
 @pytest.mark.parametrize(("alpha", "lossless"), [(4, True), (8, True), (10, False), (12, False)])
-@MODELS
+@EVERY_MODEL
 def test_larger_thresholds_among_their_like_lose_nothing_while_the_buffer_holds_them(
     model, alpha, lossless
 ):

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from tcpcc.controllers.westwood_rbe import compensated_rtt, diff_delay
 ESTIMATE = {"westwood": "be", "westwood_re": "re", "westwood_abse": "abse", "westwood_plus": "plus"}
 FAMILY = (*ESTIMATE, "westwood_rbe")
 BDP = 375
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 BUFFERS = pytest.mark.parametrize("b", [0.25, 0.5, 1, 2])
 rates = st.floats(0, 1e6)
 delays = st.floats(1e-4, 1)
@@ -154,7 +154,7 @@ def simulate(model, b, *flows, duration=100, **settings):
     net = tc.dumbbell(
         "50 Mbps", "35 ms", round(b * BDP), access_rate="100 Mbps", access_delay="5 ms"
     )
-    return tc.simulate(tc.Scenario(net, flows, duration=duration, **settings), model)
+    return simulate_in(model, tc.Scenario(net, flows, duration=duration, **settings))
 
 
 def flow(name, recovery="sack", start=0.0):
@@ -177,7 +177,7 @@ def test_the_link_stays_full_after_a_loss(name, b, duration):
 
 
 @pytest.mark.parametrize("b", [0.25, 0.5, 1])
-@MODELS
+@EVERY_MODEL
 def test_rbe_alone_does_as_reno(model, b):
     """Half of the peak, (1 + b) / 2 BDP: a small buffer runs empty."""
     run, reno = (simulate(model, b, flow(name)) for name in ("westwood_rbe", "reno"))
@@ -187,6 +187,9 @@ def test_rbe_alone_does_as_reno(model, b):
 
 
 # Beside Reno
+
+
+MORE_STARTS = (-3.1, -0.7, 0.4, 1.3, 2.9, 4.7)
 
 
 def ratio(model, name, b, recovery, starts):
@@ -214,7 +217,11 @@ def test_westwoods_share_beside_reno(recovery, starts, b):
 
 @BUFFERS
 @pytest.mark.parametrize(
-    ("model", "starts"), [("packet", (-3.1, 1.3)), ("fluid", (-3.1, -0.7, 0.4, 1.3, 2.9, 4.7))]
+    ("model", "starts"),
+    [
+        ("packet", (-3.1, 1.3)),
+        *((m, MORE_STARTS) for m in ("trains", "fluid")),
+    ],
 )
 def test_rbe_is_friendly_whatever_the_buffer(model, starts, b):
     """The paper's figure 1 has no numbers; not every loss of the two is in the same overflow."""
@@ -231,18 +238,18 @@ def on_a_lossy_link():
     return {
         (model, name): np.mean(
             [
-                float(tc.simulate(case, model).throughput(after=10)[0]) / 1e6
+                float(simulate_in(model, case).throughput(after=10)[0]) / 1e6
                 for seed in range(3)
                 for case in [tc.Scenario(net, [flow(name)], duration=100, seed=seed)]
             ]
         )
-        for model in ("packet", "fluid")
+        for model in ("packet", "trains", "fluid")
         for name in (*FAMILY, "reno")
     }
 
 
 @pytest.mark.parametrize("name", ESTIMATE)
-@MODELS
+@EVERY_MODEL
 def test_random_loss_does_not_take_the_link_away(on_a_lossy_link, model, name):
     """Reno gets a quarter of it; Westwood's window after a loss is the one before, the queue being
     empty, so that it climbs back to where the queue begins."""
@@ -250,7 +257,7 @@ def test_random_loss_does_not_take_the_link_away(on_a_lossy_link, model, name):
     assert on_a_lossy_link[model, name] > 0.8 * 20
 
 
-@MODELS
+@EVERY_MODEL
 def test_rbe_under_random_loss_gets_little_more_than_reno(on_a_lossy_link, model):
     """With a buffer below the BDP its cut is by nearly a half at an empty queue too."""
     more = on_a_lossy_link[model, "westwood_rbe"] / on_a_lossy_link[model, "reno"]

@@ -6,6 +6,7 @@ import ns2_runs
 import numpy as np
 import pytest
 from drivers import both_drivers
+from every_model import BESIDE_PACKETS, EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 from tcpcc.errors import ScenarioError, ScenarioWarning
@@ -165,12 +166,12 @@ def test_so_many_packets_at_once_are_as_many_one_after_another():
     assert rules[0] == pytest.approx(rules[1])
 
 
-def test_the_mean_field_refuses_it():
-    with pytest.raises(ScenarioError, match="queue 'xcp_router' has a timer"):
-        tc.simulate(scenario(), model="meanfield")
+def test_the_analysis_refuses_it():
+    with pytest.raises(ScenarioError, match=r"needs packets \(header\)"):
+        tc.equilibrium(scenario())
 
 
-# Fluid beside packets
+# Other models beside packets
 
 
 @pytest.mark.parametrize(
@@ -182,33 +183,33 @@ def test_the_mean_field_refuses_it():
     ],
     ids=str,
 )
-def test_fluid_has_the_windows_and_the_queue_of_packets(path):
+def test_trains_have_the_windows_and_the_queue_of_packets(path):
     """Start, the arrival of others and their shares: half of all windows within 0.5 %, nine tenths
     within 5 %; the queue's mean within 15 % or a quarter of a packet."""
-    packets, fluid = (tc.simulate(scenario(**path), model=m) for m in ("packet", "fluid"))
-    a, b = packets.data["cwnd"].values, fluid.data["cwnd"].values
+    packets, other = (simulate_in(m, scenario(**path)) for m in ("packet", "trains"))
+    a, b = packets.data["cwnd"].values, other.data["cwnd"].values
     sent = ~np.isnan(a) & ~np.isnan(b)
     assert sent.sum() > 0.95 * (~np.isnan(a)).sum()
     apart = np.abs(a - b)[sent] / np.maximum(a[sent], 10)
     assert np.median(apart) < 0.005
     assert np.percentile(apart, 90) < 0.05
     queue = packets.data["queue"].mean().item()
-    assert fluid.data["queue"].mean().item() == pytest.approx(queue, rel=0.15, abs=0.25)
-    assert fluid.utilization(after=5) == pytest.approx(packets.utilization(after=5), abs=0.002)
+    assert other.data["queue"].mean().item() == pytest.approx(queue, rel=0.15, abs=0.25)
+    assert other.utilization(after=5) == pytest.approx(packets.utilization(after=5), abs=0.002)
 
 
-def test_short_flows_among_long_ones_take_as_long_in_fluid():
+def test_short_flows_among_long_ones_take_as_long_in_trains():
     """50 transfers a second of 20 packets over four long flows at 50 Mb/s."""
     flows = [tc.Flow("xcp", start=0.1 * k) for k in range(4)]
     flows += [tc.Flow("xcp", size=20, start=3 + 0.02 * k) for k in range(100)]
     net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.XCPRouter())
     case = tc.Scenario(net, flows, duration=6)
-    packets, fluid = (tc.simulate(case, model=m) for m in ("packet", "fluid"))
+    packets, other = (simulate_in(m, case) for m in ("packet", "trains"))
     starts = np.array([flow.start for flow in flows])[4:]
-    times = [run.data["finished"].values[4:] - starts for run in (packets, fluid)]
+    times = [run.data["finished"].values[4:] - starts for run in (packets, other)]
     assert np.nanmean(times[1]) == pytest.approx(np.nanmean(times[0]), rel=0.03)
     assert np.nanpercentile(times[1], 95) == pytest.approx(np.nanpercentile(times[0], 95), rel=0.05)
-    assert fluid.utilization(after=3) == pytest.approx(packets.utilization(after=3), abs=0.01)
+    assert other.utilization(after=3) == pytest.approx(packets.utilization(after=3), abs=0.01)
 
 
 def two_routers(first, second):
@@ -227,29 +228,29 @@ def two_routers(first, second):
 
 
 @pytest.mark.parametrize("rates", [("50 Mbps", "30 Mbps"), ("30 Mbps", "50 Mbps")])
-def test_the_tighter_of_two_routers_counts_in_fluid_too(rates):
+@BESIDE_PACKETS
+def test_the_tighter_of_two_routers_counts_in_every_model(model, rates):
     shares = [
-        tc.simulate(two_routers(*rates), model=m).goodput(after=6).values
-        for m in ("packet", "fluid")
+        simulate_in(m, two_routers(*rates)).goodput(after=6).values for m in ("packet", model)
     ]
     np.testing.assert_allclose(shares[1], shares[0], rtol=0.02)
 
 
-def test_a_buffer_that_the_router_overruns_leaves_timeouts_in_both():
-    """15 packets, 43 given out in a round trip: 1.7 % of the link in packets, 0.9 in fluid."""
-    for model in ("packet", "fluid"):
-        run = tc.simulate(scenario(flows=1, buffer=15, duration=8), model=model)
-        assert run.data["timeouts"].item() > 4
-        assert run.utilization() < 0.03
+@PACKETS_AND_TRAINS
+def test_a_buffer_that_the_router_overruns_leaves_timeouts(model):
+    """15 packets, 43 given out in a round trip: 1.7 % of the link in packets, 0.9 in trains."""
+    run = simulate_in(model, scenario(flows=1, buffer=15, duration=8))
+    assert run.data["timeouts"].item() > 4
+    assert run.utilization() < 0.03
 
 
-def test_what_a_flow_stands_for_counts_in_the_router():
+@BESIDE_PACKETS
+def test_what_a_flow_stands_for_counts_in_the_router(model):
     """Ten flows as ten, and as one of weight ten."""
     net = tc.dumbbell("20 Mbps", "20 ms", 500, queue=tc.XCPRouter())
     case = tc.Scenario(net, [tc.Flow("xcp", start=1e-4, count=10)], duration=6)
     tens = [
-        tc.simulate(case, model="fluid", representatives=n).data["delivered"].sum().item()
-        for n in (1, 10)
+        simulate_in(model, case, representatives=n).data["delivered"].sum().item() for n in (1, 10)
     ]
     assert tens[0] == pytest.approx(tens[1], rel=0.01)
 
@@ -259,19 +260,16 @@ def test_packets_over_fluid_share_its_router():
     net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.XCPRouter())
     flows = [tc.Flow("xcp", start=0.3 * k, background=k > 1) for k in range(6)]
     case = tc.Scenario(net, flows, duration=8)
-    packets, hybrid = (
-        tc.simulate(case, model=m).goodput(after=4).values for m in ("packet", "hybrid")
-    )
+    packets, hybrid = (simulate_in(m, case).goodput(after=4).values for m in ("packet", "hybrid"))
     np.testing.assert_allclose(hybrid, packets, rtol=0.02)
 
 
-def test_without_a_router_the_window_stays_as_it_is():
+@EVERY_MODEL
+def test_without_a_router_the_window_stays_as_it_is(model):
     net = tc.dumbbell("4 Mbps", "2 ms", 40)
     case = tc.Scenario(net, [tc.Flow("xcp", transport={"initial_window": 4})], duration=3)
     with pytest.warns(ScenarioWarning, match="flow 'xcp1': no queue on its path reads"):
-        tc.simulate(case, model="fluid")
-    with pytest.warns(ScenarioWarning, match="flow 'xcp1': no queue on its path reads"):
-        run = tc.simulate(case)
+        run = simulate_in(model, case)
     assert (run.data["cwnd"].sel(time=slice(0.1, None)) == 4).all()
 
 

@@ -29,8 +29,8 @@ from tcpcc.engine.jit import (
     rule_address,
 )
 from tcpcc.engine.source import code_digest, module_digest, modules_behind
-from tcpcc.models.fluid import train_events
 from tcpcc.models.packet import handlers
+from tcpcc.models.trains import train_events
 
 compiled_only = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 
@@ -107,7 +107,7 @@ def test_swapped_fields_of_a_bin_give_another_digest(tmp_path):
             bins.write_text(text)
         code = (
             "from tcpcc.engine.source import module_digest as d;"
-            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.fluid.train_events'))"
+            "print(d('tcpcc.models.packet.handlers'), d('tcpcc.models.trains.train_events'))"
         )
         out = subprocess.run(
             [sys.executable, "-c", code],

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -225,11 +226,11 @@ def test_what_compiles_is_let_through():
 # Rules that there are not
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 @pytest.mark.parametrize("missing", ["on_ack", "on_loss", "on_timeout"])
 def test_a_rule_may_be_missing(model, missing):
     """It used to be a segmentation fault."""
-    run = tc.simulate(scenario(make(**{missing: None})), model)
+    run = simulate_in(model, scenario(make(**{missing: None})))
     assert float(run.data["sent"].sum()) > 1
 
 

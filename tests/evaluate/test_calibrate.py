@@ -114,3 +114,36 @@ def test_a_trace_that_cannot_be_read_is_named(trace, words):
 def test_a_short_transfer_is_refused():
     with pytest.raises(tc.TcpccError, match="never sent for"):
         tc.calibrate(run_of(tc.Flow("reno", size=10)))
+
+
+@pytest.fixture(scope="module")
+def acks():
+    """Every ACK of a CUBIC flow over 10 Mb/s, 40 ms and 40 packets."""
+    net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=40)
+    run = tc.simulate(tc.Scenario(net, tc.Flow("cubic"), duration=16), trace=True)
+    trace = run.trace()
+    acks = trace[trace["event"].isin(["ack", "dupack"])].dropna(subset=["value"])
+    return pd.DataFrame(
+        {"time": acks["time"], "rtt": acks["value"], "delivered": acks["seq"].cummax()}
+    )
+
+
+@pytest.mark.parametrize("interval", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("stalls", [0, 1, 3])
+@pytest.mark.parametrize("length", [0.15, 0.44])
+def test_a_stall_of_the_sender_is_no_queue(acks, interval, stalls, length):
+    """ACKs that arrive during a stall are read at its end, and their RTTs are larger by as much."""
+    table = acks.copy()
+    for begin in np.linspace(3.3, 14.7, stalls):
+        waits = (table["time"] >= begin) & (table["time"] < begin + length)
+        late = begin + length - table["time"][waits]
+        table.loc[waits, "rtt"] += late
+        table.loc[waits, "time"] += late
+    if interval:
+        table = table.groupby(np.ceil(table["time"] / interval) * interval).last()
+        table["time"] = table.index
+        table.index.name = None
+    path = tc.calibrate(table, packet_size=1000)
+    assert path.rate == pytest.approx(10e6, rel=0.05)
+    assert path.buffer == pytest.approx(40, rel=0.1)
+    assert path.cross < 0.05 * path.rate

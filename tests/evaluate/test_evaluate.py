@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 import warnings
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import tcpcc as tc
 from tcpcc.cli import main
 from tcpcc.evaluate import casts, criteria, readings
 from tcpcc.evaluate.bottleneck import Bottleneck
-from tcpcc.evaluate.criterion import WITH, Criterion, reader
+from tcpcc.evaluate.criterion import WITH, Criterion
 from tcpcc.evaluate.evaluation import AGAINST, Judges, Measured, judge, measure
 from tcpcc.evaluate.sections import SECTIONS
 
@@ -187,16 +186,6 @@ def test_representatives_lose_as_many_packets_as_all_senders():
             measure([each], tc.Flow("reno"), 2, jobs=1)[0].mean.mean for each in (wanted, every)
         )
     assert few == pytest.approx(all_of_them, rel=0.15)
-
-
-def test_a_criterion_goes_to_the_next_model_where_the_first_refuses():
-    short = Bottleneck(50e6, 0.02)
-    one = Criterion(
-        "6.1", "x", "y", "", partial(casts.alone, path=short, seconds=3.0),
-        reader(readings.utilization), False, 0.1, models=("meanfield", "packet"),
-    )  # fmt: skip
-    models = [measure([one], tc.Flow(name), 2, progress=False)[0].model for name in ("reno", "bbr")]
-    assert models == ["meanfield", "packet"]
 
 
 def test_a_cellular_trace_is_a_criterion(tmp_path):

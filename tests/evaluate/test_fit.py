@@ -15,7 +15,7 @@ def queue_near(packets):
     return lambda run: -abs(run.queue_mean(10) - packets)
 
 
-@pytest.mark.parametrize("screen", [None, "fluid", "meanfield"])
+@pytest.mark.parametrize("screen", [None, "fluid"])
 def test_a_parameter_with_a_known_optimum_is_found(screen):
     # A lone Vegas flow keeps between alpha and beta packets in the queue.
     found = tc.fit(
@@ -50,9 +50,8 @@ def test_wrong_arguments_are_named(arguments, words):
 
 
 def test_a_model_that_runs_no_trial_is_named():
-    case = CASE.replace(flows=[tc.Flow("bbr")])
     with pytest.raises(
-        tc.TcpccError, match=r"none of 4 trials has a value in the meanfield model.*bbr"
+        tc.TcpccError, match=r"none of 4 trials has a value in the hybrid model.*background"
     ):
-        tc.fit("bbr", {"cwnd_gain": (1.5, 3)}, queue_near(1), [case], screen="meanfield", trials=4,
+        tc.fit("vegas", {"alpha": (1, 3)}, queue_near(1), [CASE], screen="hybrid", trials=4,
                progress=False)  # fmt: skip

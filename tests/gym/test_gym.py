@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -190,3 +192,36 @@ def test_a_policy_needs_five_weights():
 def test_the_agent_controller_keeps_its_window():
     run = tc.simulate(case(2.0).replace(flows=[tc.Flow(step_agent.AGENT, name="agent")]))
     assert set(run.data["cwnd"].values[100:, 0]) == {10.0}
+
+
+@pytest.mark.parametrize("act", ["cwnd", "pacing_rate"])
+@pytest.mark.parametrize("buffer", [50, math.inf])
+def test_an_agent_that_always_opens_its_window_is_bounded_by_the_path(act, buffer):
+    """A window of a million packets costs a thousand times the work of a step."""
+    one = case(duration=5.0)
+    if buffer != 50:
+        one = one.replace(net=tc.dumbbell("10 Mbps", "20 ms", buffer))
+    env = gym.make(one, act=act)
+    env.reset(seed=1)
+    over, told = False, {}
+    while not over:
+        _, _, _, over, told = env.step(np.array([1.0], np.float32))
+    assert told["cwnd"] <= (400 if buffer == 50 else 2200)
+    assert env.result().data["sent"].sel(flow="agent").sum() < 60_000
+
+
+def test_the_registered_environment_is_the_one_that_make_makes():
+    import gymnasium
+
+    env = gymnasium.make("tcpcc/Congestion-v0", scenario=case(2.0), observe=("rtt", "loss"))
+    assert env.spec.id == "tcpcc/Congestion-v0"
+    ours = gym.make(case(2.0), observe=("rtt", "loss"))
+    assert episode(env, 0.1)[0] == episode(ours, 0.1)[0]
+
+
+def test_seeds_change_an_episode_where_there_is_chance():
+    """A drop-tail queue and flows of fixed times have none; see `make`."""
+    plain, random = gym.make(case(3.0)), gym.make(case(3.0).jittered(starts="1 s"))
+    assert episode(plain, 0.1, seed=1)[0] == episode(plain, 0.1, seed=2)[0]
+    assert episode(random, 0.1, seed=1)[0] != episode(random, 0.1, seed=2)[0]
+    assert "jittered" in gym.make.__doc__

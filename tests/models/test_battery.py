@@ -11,7 +11,7 @@ from experiments.battery import __main__ as battery
 from experiments.battery.measures import FLOORS, lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, PACKET, SPREAD, group_of, phase_free
 
-pytestmark = pytest.mark.filterwarnings("ignore::tcpcc.models.refusals.FluidWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::tcpcc.models.limits.ModelWarning")
 
 SAMPLE = (
     "one RTT: 1 NewReno, 1 Mb/s",
@@ -101,7 +101,7 @@ def agrees(name, model):
     assert found[model].to_numpy() == pytest.approx(stored[model].to_numpy(), rel=1e-3, nan_ok=True)
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@pytest.mark.parametrize("model", ["packet", "trains", "fluid"])
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_sample_of_the_stored_numbers(name, model):
     agrees(name, model)

@@ -11,33 +11,14 @@ from experiments.tcp_vegas import tables as t
 
 pytestmark = pytest.mark.papers
 
-MODELS = ("packet", "fluid")
-
-
-@cache
-def alone(group, name, model):
-    """The runs of `settings` or `predecessors` over the phases of the clock."""
-    found = s.settings_runs() if group == "settings" else s.predecessor_runs()
-    key = (s.RENO, name) if group == "settings" else (name,)
-    return [tc.simulate(one, model=model) for k, one in found.items() if k[:-1] == key]
-
-
-def drops(run):
-    return float(run.data["drops"].sum())
-
-
-RENO_LIKE = [("settings", name) for name in s.RENO_SETTINGS]
-RENO_LIKE += [("predecessors", name) for name in s.PREDECESSORS if name != s.VEGAS]
-
-
 # Table III.
 
 
 @cache
-def pairs(small, large, model):
+def pairs(small, large):
     """By (buffer, draw, delay), two draws of the twelve."""
     return {
-        (buffer, draw, delay): tc.simulate(s.pair(small, large, buffer, delay, draw), model=model)
+        (buffer, draw, delay): tc.simulate(s.pair(small, large, buffer, delay, draw))
         for buffer in s.PAIR_BUFFERS
         for draw in (1, 2)
         for delay in s.PAIR_DELAYS
@@ -50,11 +31,10 @@ def test_one_run_of_twelve_decides_what_reno_has_inside_reno():
     def is_single(key):
         return (key[0], key[2]) == single
 
-    packet, fluid = (pairs(s.RENO, s.RENO, model) for model in MODELS)
-    for runs in (packet, fluid):
-        assert [int(run.timeouts()[0]) for key, run in runs.items() if is_single(key)] == [0, 0]
-        assert sum(run.timeouts()[0] == 0 for run in runs.values()) == 2
-    rest = np.mean([t.throughput(run) for key, run in packet.items() if not is_single(key)])
-    alone = np.mean([t.throughput(run) for key, run in packet.items() if is_single(key)])
-    inside_vegas = pairs(s.RENO, s.VEGAS, "packet").values()
+    runs = pairs(s.RENO, s.RENO)
+    assert [int(run.timeouts()[0]) for key, run in runs.items() if is_single(key)] == [0, 0]
+    assert sum(run.timeouts()[0] == 0 for run in runs.values()) == 2
+    rest = np.mean([t.throughput(run) for key, run in runs.items() if not is_single(key)])
+    alone = np.mean([t.throughput(run) for key, run in runs.items() if is_single(key)])
+    inside_vegas = pairs(s.RENO, s.VEGAS).values()
     assert rest < np.mean([t.throughput(run) for run in inside_vegas]) < 0.7 * alone

@@ -41,3 +41,15 @@ def test_only_cells_with_other_results_change(tmp_path):
     first, link, second = (part.split("data-")[1][:36] for part in html.split("<a ")[1:])
     assert first == link != second
     assert books[0].cells[4].outputs[0].text == "UserWarning: too long\nUserWarning: too wide\n"
+
+
+def test_what_a_kernel_prints_by_itself_is_not_shown(tmp_path, capfd):
+    """A kernel's debugger warns of frozen modules, on the stderr of the process."""
+    import nbformat
+
+    path = tmp_path / "noisy.ipynb"
+    code = "import subprocess; subprocess.run('echo x >&2', shell=True); 1"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), path)
+    execute(path)
+    assert capfd.readouterr().err == ""
+    assert nbformat.read(path, 4).cells[0].outputs[-1]["data"]["text/plain"] == "1"

@@ -50,6 +50,96 @@ def test_verdicts(printed, value, tolerance, claims, verdict):
     assert judge(printed, value, tolerance, claims) == verdict
 
 
+@pytest.mark.parametrize(
+    ("printed", "value", "tolerance", "error", "verdict"),
+    [
+        (10, 12, 4, 1.0, "reproduced"),  # 2 + 2 * 1 = 4
+        (10, 12, 4, 1.01, "undecided"),  # a hit inside its noise
+        (10, 15, 4, 0.5, "undecided"),  # a miss inside its noise: 5 - 2 * 0.5 = 4
+        (10, 15, 4, 0.49, "deviates"),
+        (10, 15, 4, 0.0, "deviates"),  # without seeds a number is always decided
+        (10, 14, 4, 0.0, "reproduced"),
+        (10, 14, 5, 0.0, "loose match"),  # a tolerance of half the value
+        (10, 14, 5, 0.6, "undecided"),
+        (10, 16, 5, 0.4, "deviates"),
+        (-10, -14, 5, 0.0, "loose match"),
+        (0, 0.3, 0.5, 0.0, "reproduced"),  # no tolerance is a share of 0
+        (10, math.nan, 4, 1.0, "deviates"),
+    ],
+)
+def test_hits_and_misses_are_decided_by_two_standard_errors(
+    printed, value, tolerance, error, verdict
+):
+    assert judge(printed, value, tolerance, [], error) == verdict
+
+
+def test_claims_do_not_matter_for_what_is_undecided():
+    assert judge(10, 15, 4, [True], 1.0) == "undecided"
+    assert judge(10, 15, 4, [True], 0.0) == "direction holds"
+
+
+def test_an_undecided_number_says_how_many_seeds_decide_it_and_needs_no_cause():
+    """10 + 4 is 1 from 13; two standard errors fit with (2 * 5 / 1)^2 = 100 seeds."""
+    one = cell(published=10.0, tolerance=Tolerance("absolute", 4, "r"), cause=why("phases"))
+    mean, single = Measured(13.0, 5, 20, 5.0, 16), Measured(13.0, 5, 20, 5.0)
+    found = record(one, {"packet": {one.key: mean}, "fluid": {one.key: single}})
+    assert (found.verdict, found.fluid_verdict, found.cause) == ("undecided", "reproduced", "")
+    text = f"{judging.UNDECIDED} (16): 100 seeds would decide it."
+    assert (found.undecided("packet"), found.undecided("fluid")) == (text, "")
+    assert found.as_dict()["undecided"] == text
+    assert f"[1] {text}" in report.markdown_table([found])
+    assert judging.seeds_needed(5.0, 0.9) == 124  # 123.4
+    near = record(one, {"fluid": {one.key: mean._replace(value=14.001)}})
+    assert near.undecided("fluid").endswith("more than 10,000 seeds would decide it.")
+
+
+def test_a_reference_is_undecided_too():
+    one = cell(published=None, reference=0.5)
+    for value in (0.52, 0.54):
+        mean = Measured(value, 0.4, 0.6, 0.1, 16)
+        assert record(one, {"packet": {one.key: mean}}).verdict == "undecided"
+
+
+def test_a_quotient_is_judged_by_its_standard_error():
+    pair = ("a", "b", "c"), ("d", "e", "f")
+    one = cell(published=2.0, tolerance=Tolerance("absolute", 0.3, "r"), quotients=(pair,))
+    for sd, verdict in ((0.1, "reproduced"), (2.0, "undecided")):
+        values = {pair[0]: Measured(6.0, 5, 7, sd, 9), pair[1]: Measured(3.0)}
+        assert record(one, {"packet": judging.completed(values, [one])}).verdict == verdict
+
+
+def test_fluid_near_undecided_packets_says_so():
+    one = cell()
+    values = {
+        "packet": {one.key: Measured(0.52, 0, 1, 0.1, 16)},
+        "fluid": {one.key: Measured(0.54)},
+    }
+    assert record(one, values).fluid_cause == judging.NEAR_UNDECIDED
+    assert report.explained([record(one, values)], "fluid_cause").total() == 0
+
+
+def test_printed_and_inferred_numbers_and_formulas_are_counted_apart():
+    text = cell(paper="quick_vegas")
+    sentence, formula = replace(text, row="b", read="sentence"), replace(text, formula=True)
+    found = [judged(one, 0.51, 0.54) for one in (text, sentence, formula)]
+    row = report.overview(found).iloc[0]
+    assert (row["published"], row["text"], row["axis"], row["sentence"]) == (2, 1, 0, 1)
+    assert (row["packet tested"], row["packet reproduced"], row["packet within 10 %"]) == (1, 1, 1)
+    assert (row["fluid tested"], row["fluid deviates"], row["fluid within 10 %"]) == (1, 1, 1)
+    assert (row["packet sentence tested"], row["packet sentence reproduced"]) == (1, 1)
+    assert (row["fluid sentence tested"], row["fluid sentence reproduced"]) == (1, 0)
+
+
+def test_the_strict_count_leaves_out_undecided_numbers_and_loose_matches():
+    noisy = cell(paper="quick_vegas")
+    loose = replace(noisy, tolerance=Tolerance("relative", 0.5, "r"))
+    found = [judged(noisy, 0.51, 0.51), judged(loose, 0.51, 0.51)]
+    found.append(record(noisy, {"packet": {noisy.key: Measured(0.51, 0, 1, 0.5, 10)}}))
+    row = report.overview(found).iloc[0]
+    told = [row[f"packet {name}"] for name in ("tested", "reproduced", "loose match", "undecided")]
+    assert told == [3, 1, 1, 1]
+
+
 def test_a_cell_by_definition_is_shown_but_not_counted():
     """A number divided by itself says nothing about a model, whatever the value."""
     cell = next(c for c in published.of("tcp_vegas").cells if c.by_definition)
@@ -290,7 +380,7 @@ def test_every_published_number_has_a_unit_a_source_and_a_way_to_measure(name):
         assert one.source, one.key
         assert one.measured, one.key
         assert (one.tolerance is None) == (one.published is one.reference is None), one.key
-        assert one.read in ("text", "axis"), one.key
+        assert one.read in published.READ, one.key
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -326,6 +416,26 @@ source = "Table I"
   relative = 0.2
   reason = "s"
 """
+
+
+def test_a_block_may_be_read_otherwise_than_its_item(tmp_path):
+    file = tmp_path / "p.toml"
+    for of_item, of_block, told in (
+        ("", "", "text"),
+        ("axis", "", "axis"),
+        ("axis", "text", "text"),
+    ):
+        text = MINIMAL.replace(
+            "[[item.block]]",
+            f'[[item.block]]\n  read = "{of_block}"' if of_block else "[[item.block]]",
+        )
+        if of_item:
+            text = text.replace('title = "One"', f'title = "One"\nread = "{of_item}"')
+        file.write_text(text)
+        assert {one.read for one in published.read(file).cells} == {told}
+    file.write_text(MINIMAL.replace('title = "One"', 'title = "One"\nread = "guess"'))
+    with pytest.raises(ValueError, match="read must be one of text, axis, sentence"):
+        published.read(file)
 
 
 def write(tmp_path, text) -> Path:
@@ -526,9 +636,9 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records, tmp_pat
 def test_differences_are_counted_by_how_they_are_explained(records, text, told):
     off = replace(records[0], verdict="deviates", cause=text)
     assert report.explained([*records[1:], off], "cause") == {told: 1}
-    mine = next(c for c in PAPERS["quick_vegas"].cells() if c.fluid_cause and c.fluid_cause.check
+    mine = next(c for c in PAPERS["westwood_rbe"].cells() if c.fluid_cause and c.fluid_cause.check
                 and not c.fluid_cause.chance)  # fmt: skip
-    apart = replace(records[0], item=mine.item, row=mine.row, column=mine.column,
+    apart = replace(records[0], paper=mine.paper, item=mine.item, row=mine.row, column=mine.column,
                     fluid_cause=mine.fluid_cause.text)  # fmt: skip
     assert report.explained([apart], "fluid_cause") == {"tested": 1}
     assert "1 have a cause whose evidence a test computes" in report.explained_markdown([apart])
@@ -655,14 +765,10 @@ def test_something_is_expected_of_every_cell_and_claim(name):
     cells = PAPERS[name].cells()
     lines = {tuple(line[x] for x in expected.CELL): line for line in expected.cells_of(name)}
     assert list(lines) == [one.key for one in cells]
-    values = {
-        model: {
-            key: Measured(float(line["formula"] or line[model]))
-            for key, line in lines.items()
-            if line["formula"] or line[model] or model in PAPERS[name].items[key[0]].models
-        }
-        for model in judging.MODELS
-    }
+    values = {model: expected.numbers(name, model) for model in judging.MODELS}
+    for key, line in lines.items():
+        for model in PAPERS[name].items[key[0]].models:
+            assert line["formula"] or line[model], (key, model)
     for one in cells:
         again = record(one, values)
         told = lines[one.key]
@@ -739,11 +845,39 @@ def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, 
     assert item.code != before
 
 
-def test_a_damaged_file_of_numbers_is_no_file(tmp_path):
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda text: text[:-4],
+        lambda text: "",
+        lambda text: text.replace("1.0", "9.0"),
+        lambda text: text.partition("\n")[2],
+    ],
+)
+def test_a_damaged_file_of_numbers_is_no_file(damaged, tmp_path):
     kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
     file = next(tmp_path.iterdir())
-    file.write_text(file.read_text()[:-4])
+    file.write_text(damaged(file.read_text()))
     assert kept.load(tmp_path, "p", "table_1", "packet", "code") is None
+
+
+def test_numbers_of_another_item_are_not_taken(tmp_path):
+    kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
+    file = next(tmp_path.iterdir())
+    file.rename(file.with_name(file.name.replace("table_1", "table_2")))
+    assert kept.load(tmp_path, "p", "table_2", "packet", "code") is None
+
+
+def test_a_folder_of_a_name_counts(tmp_path, monkeypatch):
+    """`a/same.py` and `b/same.py` had the same name in the hash."""
+    found = set()
+    for folder in "ab":
+        file = tmp_path / folder / folder / "same.py"
+        file.parent.mkdir(parents=True)
+        file.write_text("X = 1")
+        monkeypatch.setattr(kept.tcpcc, "__file__", str(tmp_path / folder / "__init__.py"))
+        found.add(kept._digest.__wrapped__(frozenset(), False))
+    assert len(found) == 2
 
 
 def test_what_is_kept_is_not_simulated_again(tmp_path, monkeypatch):

@@ -32,6 +32,8 @@ def test_print_packets_and_fluid_stand_under_each_heading():
     )  # fmt: skip
     assert [e.text for e in entries(table)] == ["2", "1.000", "1.500"]
     assert [e.mark for e in entries(table)] == ["", "✗", "≈"]
+    assert [e.small for e in entries(table)] == ["± 0.1", "-50 %", "-25 %"]
+    assert "<small>± 0.1</small>" in table.html()
     assert [e.details for e in entries(table)] == ["", "deviates, -50 %", "direction holds, -25 %"]
 
 
@@ -149,6 +151,17 @@ def test_the_spread_says_of_what_it_is():
     )
     assert entries(table, 0, 1)[1].details == "deviates, -50 %"
     assert "standard error 0.050" in re.sub(r"<td[^>]*title.*", "", table.html())  # second view
+
+
+def test_an_undecided_number_has_a_mark_and_the_number_of_seeds_that_decide_it():
+    noisy = {"verdict": "undecided", "cause": "", "sd": 1.2, "seeds": 16}
+    table = PaperTable([record("a", "x", packet=2.5, **noisy)])
+    assert (entries(table)[1].mark, entries(table)[1].note) == ("?", "a")
+    (note,) = table.notes
+    assert note.text == "Undecided with this number of seeds (16): 36 seeds would decide it."
+    assert note.text in entries(table)[1].details
+    loose = PaperTable([record("a", "x", verdict="loose match")])
+    assert (entries(loose)[1].mark, entries(loose)[1].look) == ("○", "partly")
 
 
 def test_a_notebook_takes_few_seeds_or_all(monkeypatch):

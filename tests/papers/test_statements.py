@@ -2,6 +2,7 @@
 
 import ast
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,14 +82,37 @@ def test_the_page_and_the_scorecard_are_of_these_statements():
     assert statements.overview_markdown(found) in (ROOT / "docs" / "scorecard.md").read_text()
 
 
-def test_a_statement_holds_if_all_its_cells_and_claims_do():
+def test_a_statement_has_the_results_of_its_cells_and_claims():
     of = expected.records_of("tcp_fusion")
-    told = {one.text: judged for one, judged in statements.results("tcp_fusion", of)}
+    told = {one.text: found for one, found in statements.results("tcp_fusion", of)}
     fair = "All TCP variants perform in the same manner, namely share fairly with TCP-Reno"
-    assert told[fair]["packet"] == [True, True, True, True, False, True]
-    assert told["up to 1.4 times of ARENO throughput in Fig. 4"] == {
-        "packet": [True], "fluid": [True]
-    }  # fmt: skip
+    assert told[fair]["packet"] == [*4 * ["undecided"], "fails", "undecided"]
+    assert told["up to 1.4 times of ARENO throughput in Fig. 4"]["fluid"] == ["fails"]
+    full = "the single flow of all protocols can achieve the link bandwidth"
+    assert set(told[full]["packet"]) == {"by definition"}
+
+
+@pytest.mark.parametrize(
+    ("found", "result"),
+    [
+        (["holds", "holds"], "holds"),
+        (["holds", "by definition"], "holds"),
+        (["holds", "undecided"], "undecided"),
+        (["undecided"], "undecided"),
+        (["holds", "undecided", "fails"], "1 of 3"),
+        (["undecided", "fails"], "fails"),
+        (["by definition"], "by definition"),
+        ([], ""),
+    ],
+)
+def test_a_statement_is_undecided_if_a_number_is_and_none_is_missed(found, result):
+    assert statements.told(found) == result
+
+
+def test_a_loose_match_holds_a_statement():
+    of = [replace(r, verdict="loose match") for r in expected.records_of("tcp_fusion")]
+    told = {one.text: found for one, found in statements.results("tcp_fusion", of)}
+    assert told["up to 1.4 times of ARENO throughput in Fig. 4"]["packet"] == ["holds"]
 
 
 # Cells that the data file computes.
@@ -101,6 +125,13 @@ def test_a_quotient_is_of_two_numbers_and_so_is_its_deviation():
     assert found.sd == pytest.approx(2 * math.hypot(0.1, 0.4 / 3))
     assert (found.low, found.high, found.seeds) == (None, None, 8)
     assert Measured(6.0).to(Measured(3.0)) == Measured(2.0)
+
+
+def test_a_quotient_of_a_mean_and_a_constant_is_a_mean():
+    one, base = Measured(6.0, 5, 7, 0.6, 10), Measured(3.0)
+    assert one.to(base) == Measured(2.0, sd=pytest.approx(0.2), seeds=10)
+    assert base.to(one).seeds == 10
+    assert one.to(Measured(3.0, 2, 4, 0.4)).seeds is None  # runs of which no mean is taken
 
 
 def test_of_several_quotients_the_largest_counts():

@@ -61,7 +61,7 @@ def test_the_signals_are_the_square_and_k_times_p(prob):
     ("prob", "waiting", "classic", "l4s"),
     [(0.2, 1e5, 0.04, 0.4), (0.6, 1e5, 0.36, 1), (0.2, 2999, 0, 0)],
 )
-def test_the_signals_in_fluid_are_those_of_packets(prob, waiting, classic, l4s):
+def test_on_fluid_has_the_signals_of_packets(prob, waiting, classic, l4s):
     s, p, q = begin(prob)
     q.queue_bytes, q.prob, q.prob_l4s = waiting, 0.0, 0.0
     DUAL.on_fluid(s, p, q)

@@ -436,6 +436,16 @@ def test_fq_shares_between_flows_and_not_within_a_single_queue(flows, share):
     assert float(rates[0] / rates.sum()) == pytest.approx(share, abs=0.06)
 
 
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_flow_has_no_more_packets_in_fq_than_its_limit(model):
+    """Linux' flow_limit, which drops although the buffer has room."""
+    net = tc.dumbbell("10 Mbps", "5 ms", 200, queue=tc.FQ(flow_limit=10))
+    sources = [tc.CBR("12 Mbps"), tc.CBR("1 Mbps")]
+    run = tc.simulate(tc.Scenario(net, sources, duration=10), model=model)
+    assert 10 <= float(run.data["queue_max"].max()) <= 12
+    assert run.goodput(after=1).values == pytest.approx([9e6, 1e6], rel=0.01)
+
+
 # --- The contract
 
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from every_model import EVERY_MODEL, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,7 +116,7 @@ CHANGING = [
 
 @pytest.mark.parametrize("warm_up", [0, 1])
 @pytest.mark.parametrize("queue", ["sred", "connection_red"])
-def test_the_estimate_in_fluid_is_that_of_packets(queue, warm_up):
+def test_the_estimate_in_trains_is_that_of_packets(queue, warm_up):
     """Three sources, and eight from 30 s on: means of P over seeds at all times.
 
     At the end the shares are equal, and the list has forgotten the first two.
@@ -124,8 +125,8 @@ def test_the_estimate_in_fluid_is_that_of_packets(queue, warm_up):
     spec = tc.SRED(**params) if queue == "sred" else tc.ConnectionRED(estimator=1, **params)
     case = tc.Scenario(tc.dumbbell("4 Mbps", "20 ms", 40, queue=spec), CHANGING, duration=60)
     means = []
-    for model in ("packet", "fluid"):
-        runs = [tc.simulate(case.replace(seed=seed), model) for seed in range(12)]
+    for m in ("packet", "trains"):
+        runs = [simulate_in(m, case.replace(seed=seed)) for seed in range(12)]
         means.append(np.mean([1 / run.data.queue_flows.values[50:, 0] for run in runs], axis=0))
         assert means[-1][-1] == pytest.approx(1 / 8, rel=0.1)
     assert np.abs(means[1] - means[0]).max() < 0.03
@@ -169,15 +170,13 @@ def test_equal_thresholds_keep_the_gentle_branch():
     )
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 @pytest.mark.parametrize("n", [2, 3])
 def test_connection_red_with_a_constant_count_equals_red(n, model):
     """The same law, and the estimator draws no random numbers while it is off."""
     flows = [tc.Flow(("vegas", "reno", "newreno")[k]) for k in range(n)]
     runs = [
-        tc.simulate(
-            tc.Scenario(tc.dumbbell(**DUMBBELL, queue=queue), flows, duration=20), model=model
-        )
+        simulate_in(model, tc.Scenario(tc.dumbbell(**DUMBBELL, queue=queue), flows, duration=20))
         for queue in (
             tc.ConnectionRED(weight=0.01),
             tc.RED(min_thresh=3 * n, max_thresh=4 * n, weight=0.01),
@@ -188,7 +187,7 @@ def test_connection_red_with_a_constant_count_equals_red(n, model):
         assert runs[0].data[name].identical(runs[1].data[name]), name
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 def test_thresholds_follow_the_open_connections(model):
     """One, then three, then two connections, of which one finishes: 1, 3, 2, 1."""
     flows = [
@@ -197,7 +196,7 @@ def test_thresholds_follow_the_open_connections(model):
         tc.Flow("vegas", start=4, size=800, transport=tc.Transport.ns2()),
     ]
     net = tc.dumbbell(**DUMBBELL, queue=tc.ConnectionRED(error=0.1))
-    run = tc.simulate(tc.Scenario(net, flows, duration=20), model=model)
+    run = simulate_in(model, tc.Scenario(net, flows, duration=20))
     end = float(run.data.finished[2])
     assert 8.5 < end < 19
     at = run.data.queue_min_thresh[:, 0].sel(time=[3.9, 7.9, end - 0.2, 20], method="nearest")
@@ -251,14 +250,14 @@ def test_sred_drops_by_the_square_of_the_number_of_flows(n, full, hit, factor):
 
 
 @pytest.mark.parametrize("full", [0, 1])
-def test_packets_and_fluid_drop_the_same_share(full):
+def test_both_rules_drop_the_same_share(full):
     """20 flows of equal rate. P moves by a twentieth around its mean."""
-    packets, fluid = (Plain("sred", full=full, most_flows=32) for _ in range(2))
+    packets, amounts = (Plain("sred", full=full, most_flows=32) for _ in range(2))
     rng = np.random.default_rng(2)
     drops = [packets.arrive(flow=float(f), queue=15.0) for f in rng.integers(0, 20, 60_000)]
     for _ in range(600):
-        share = fluid.flow(queue=15.0, arrivals=100.0, concentration=1 / 20)
-    assert fluid.s.flows == pytest.approx(20, rel=0.001)
+        share = amounts.flow(queue=15.0, arrivals=100.0, concentration=1 / 20)
+    assert amounts.s.flows == pytest.approx(20, rel=0.001)
     assert np.mean(drops[20_000:]) == pytest.approx(share, rel=0.1)
 
 
@@ -275,16 +274,16 @@ def test_full_sred_drops_more_of_the_fastest_flow():
     assert ratios[1] == pytest.approx(1, abs=0.1)
 
 
-def test_sred_keeps_the_queue_near_a_third_of_the_buffer():
+@EVERY_MODEL
+def test_sred_keeps_the_queue_near_a_third_of_the_buffer(model):
     """The drop probability changes by a factor of four at a third, so the queue stays about a third
     of the buffer."""
     flows = [tc.Flow("reno", start=0.05 * k, recovery="sack") for k in range(30)]
     net = tc.dumbbell("20 Mbps", "20 ms", 300, queue=tc.SRED(most_flows=64))
     case = tc.Scenario(net, flows, duration=60)
-    for model in ("packet", "fluid"):
-        run = tc.simulate(case, model=model)
-        assert 20 < run.data.queue_flows[-1, 0] < 35
-        assert run.queue_mean(after=20) == pytest.approx(100, rel=0.2)
+    run = simulate_in(model, case)
+    assert 20 < run.data.queue_flows[-1, 0] < 35
+    assert run.queue_mean(after=20) == pytest.approx(100, rel=0.2)
 
 
 def test_both_disciplines_share_the_estimator():

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 from drivers import both_drivers
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.engine.jit import record_view
 from tcpcc.errors import ScenarioError, ScenarioWarning
-from tcpcc.models.fluid import TrainMemory
-from tcpcc.models.fluid.drivers import run_compiled
 from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.models.packet.simpy_driver import PacketSimulation
+from tcpcc.models.trains import TrainMemory
+from tcpcc.models.trains.drivers import run_compiled
 from tcpcc.queues.discipline import QUEUES
 
 # Telemetry of each hop, as HPCC uses it: Y. Li et al., "HPCC: High precision congestion control",
@@ -101,9 +102,10 @@ def test_every_hop_has_words_of_its_own(telemetry):
     assert set(trace["busiest"][trace["time"].between(7, 12)]) == {1}
 
 
-def test_the_busiest_link_is_nearly_full_and_has_a_short_queue(telemetry):
+@EVERY_MODEL
+def test_the_busiest_link_is_nearly_full_and_has_a_short_queue(telemetry, model):
     case = tc.Scenario(parking_lot([40, 40, 20, 40]), [tc.Flow(telemetry)] * 2, duration=12)
-    run = tc.simulate(case)
+    run = simulate_in(model, case)
     assert 0.88 < run.utilization("r2>r3", after=4) < 0.97
     assert run.queue("r2>r3").sel(time=slice(4, None)).mean() < 8
 
@@ -211,11 +213,11 @@ def test_a_packet_with_a_part_of_the_fields_is_one_without(systems):
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.filterwarnings("ignore::tcpcc.errors.ScenarioWarning")
-def test_fluid_carries_the_same_words(systems, number):
-    """With flows of all three in one scenario; a state read at the end of the fluid's run."""
+def test_trains_carry_the_same_words(systems, number):
+    """With flows of all three in one scenario; a state read at the end of the run."""
     net = parking_lot([20, 20, 20], ["add_a", "add_b", "add_a"])
     world = PacketWorld(tc.Scenario(net, [tc.Flow(c) for c in systems], duration=3))
-    run_compiled(TrainMemory(world, 16), "fluid", False, 0.0)
+    run_compiled(TrainMemory(world, 16), "packet", False, 0.0)
     state = record_view(systems[number].state_dtype, int(world.tcp["state"][number]))
     expected = [(122, -1), (-1, 1), (122, 1)][number]
     assert (state["seen_a"], state["seen_b"]) == expected
@@ -281,10 +283,3 @@ def test_more_than_62_fields_are_refused_in_one_line():
     many = replace(get("reno"), name="many", header={f"f{i}": 1 for i in range(63)})
     with pytest.raises(ScenarioError, match="header 'f62': a scenario has at most 62"):
         tc.simulate(tc.Scenario(parking_lot([9, 9], None), [tc.Flow(many)], duration=1))
-
-
-def test_the_mean_field_cannot_write_them_and_refuses(telemetry):
-    case = tc.Scenario(parking_lot([20, 20]), [tc.Flow(telemetry)], duration=1)
-    with pytest.raises(ScenarioError) as info:
-        tc.simulate(case, model="meanfield")
-    assert "\n" not in str(info.value)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.errors import ScenarioError
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import sample_dtype
@@ -279,13 +278,3 @@ def test_the_hash_spreads_flows():
         assert 0 <= min(places[-1]) <= max(places[-1]) < 1024
         assert len(set(places[-1])) > 600
     assert places[0] != places[1]
-
-
-@pytest.mark.parametrize("name", [name for name in SCHEDULED if name != "dualpi2"])
-def test_the_mean_field_refuses_them_in_one_line(name):
-    """DualPI2 has a rule for both of its queues."""
-    case = tc.Scenario(
-        tc.dumbbell("9 Mbps", "20 ms", 50, queue=name), [tc.Flow("reno")], duration=2
-    )
-    with pytest.raises(ScenarioError, match=f"queue '{name}' has (no on_fluid|a timer)"):
-        tc.simulate(case, model="meanfield")

@@ -1,9 +1,10 @@
-"""Measures of convergence on constructed curves, and on the records of packets and fluid."""
+"""Measures of convergence on constructed curves, and on the records of every model."""
 
 import math
 
 import numpy as np
 import pytest
+from every_model import simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -170,14 +171,14 @@ def test_only_the_time_between_event_and_end_counts():
 # Records
 
 
-@pytest.fixture(scope="module", params=["packet", "fluid"])
+@pytest.fixture(scope="module", params=["packet", "trains", "fluid"])
 def run(request):
     """A Reno flow, joined at 30 s by one that leaves at 130 s."""
     net = tc.dumbbell("10 Mbps", "40 ms", 67)
     joins = tc.Flow("reno", start=30, stop=130, packet_size=1500, name="joins")
     stays = tc.Flow("reno", packet_size=1500, name="stays")
-    scenario = tc.Scenario(net, [stays, joins], duration=200, interval=0.1)
-    return tc.simulate(scenario, model=request.param)
+    scenario = tc.Scenario(net, [stays, joins], duration=200, interval=0.1, seed=2)
+    return simulate_in(request.param, scenario)
 
 
 def test_a_run_averages_over_its_cycles(run):
@@ -189,7 +190,7 @@ def test_a_run_averages_over_its_cycles(run):
     assert run.averaging_time(140, flows="stays") == of[2]
 
 
-def test_both_models_converge_and_the_flow_that_stays_takes_all(run):
+def test_every_model_converges_and_the_flow_that_stays_takes_all(run):
     assert run.fair_time(30, before=130) <= 20
     assert run.delta_fair_time(30, before=130) <= 30
     assert run.settling_time("stays", 130, cycles=1) <= 10

@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+import tcpcc as tc
 from tcpcc import plots
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
@@ -108,6 +109,21 @@ def test_a_crowd_is_drawn_by_controller(crowd):
     ax = plots.throughput(crowd, width=1.0)
     total = crowd.throughput_series(1.0).sel(flow=crowd.select("vegas")).sum("flow") / 1e6
     assert line(ax, "vegas (10 flows)").get_ydata() == pytest.approx(total.values)
+
+
+def test_labels_have_the_number_of_flows_and_the_users_names():
+    """10,000 flows that 100 representatives simulate are 10,000, and keep their name."""
+    net = tc.dumbbell("1 Gbps", "20 ms", 2000)
+    flows = [
+        tc.Flow("reno", count=10_000, name="house"),
+        tc.Flow("reno", count=120),
+        tc.Flow("vegas", name="mine"),
+    ]
+    with pytest.warns(UserWarning, match="representatives"):
+        run = tc.simulate(tc.Scenario(net, flows, duration=0.5), trains=16, representatives=100)
+    expected = ["house (10000 flows)", "reno (120 flows)", "mine"]
+    assert labels(plots.cwnd(run)) == expected
+    assert labels(plots.throughput(run))[:3] == expected
 
 
 def test_flows_keep_their_colour_when_fewer_are_drawn(run):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from every_model import BESIDE_PACKETS, WAYS, simulate_in
 
 import tcpcc as tc
 from tcpcc.models.packet import read_out
@@ -63,10 +64,10 @@ def test_totals_are_those_of_everyone():
     assert kept["delivered"]["reno1"] == 300
 
 
-@pytest.mark.parametrize("model", ["fluid", "meanfield"])
-def test_models_with_fluid_record_the_same_choice(model):
+@BESIDE_PACKETS
+def test_every_model_records_the_same_choice(model):
     whole, some = (
-        tc.simulate(scenario(tc.Flow("cubic", name="shown"), tc.Flow("reno", record=r)), model)
+        simulate_in(model, scenario(tc.Flow("cubic", name="shown"), tc.Flow("reno", record=r)))
         for r in (True, False)
     )
     assert some.flows == ["shown"]
@@ -112,13 +113,14 @@ def test_memory_hangs_on_what_is_recorded():
     assert least < most / 3
 
 
-def test_fluid_keeps_no_series_of_what_is_not_recorded():
+@BESIDE_PACKETS
+def test_no_series_is_kept_of_what_is_not_recorded(model):
     flows = [tc.Flow("reno", record=k % 10 == 0, start=0.1 * k) for k in range(50)]
     case = scenario(*flows)
-    assert tc.simulate(case, "fluid").data.sizes["flow"] == 5
-    most = tc.estimate(scenario(*(f.replace(record=True) for f in flows)), "fluid").memory
-    assert tc.estimate(case, "fluid").memory < most
-    assert len(tc.simulate(case, "fluid").totals()) == 50
+    assert simulate_in(model, case).data.sizes["flow"] == 5
+    most = tc.estimate(scenario(*(f.replace(record=True) for f in flows)), **WAYS[model]).memory
+    assert tc.estimate(case, **WAYS[model]).memory < most
+    assert len(simulate_in(model, case).totals()) == 50
 
 
 # Delays
@@ -234,7 +236,7 @@ def test_a_streamed_run_that_is_interrupted_leaves_nothing(tmp_path):
         ({"stream": 3}, "stream = 3: must be the name of a file"),
         ({"model": "fluid"}, "the fluid model has no such option"),
         ({"model": "hybrid"}, "the hybrid model has no such option"),
-        ({"model": "meanfield"}, "the meanfield model has no such option"),
+        ({"trains": 16}, "not with trains"),
     ],
 )
 def test_what_cannot_be_streamed_is_refused_in_one_line(options, text, tmp_path):
@@ -251,12 +253,13 @@ def test_a_disk_without_room_is_refused_beforehand(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_fluid_sums_up_an_unrecorded_flow_that_ends():
+@BESIDE_PACKETS
+def test_an_unrecorded_flow_that_ends_is_summed_up(model):
     """It is taken out of the run long before the last bin is written."""
     one, cubic = tc.Flow("reno", size=100), tc.Flow("cubic")
     vegas = tc.Flow("vegas", record=False)
     with_it, without = (
-        tc.simulate(scenario(cubic, vegas, one.replace(record=record)), "fluid").totals()
+        simulate_in(model, scenario(cubic, vegas, one.replace(record=record))).totals()
         for record in (True, False)
     )
     assert without["sent"].iloc[2] == with_it["sent"].iloc[2] > 99

@@ -4,15 +4,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from every_model import simulate_in
 
 import tcpcc as tc
+from tcpcc.results.recording import EVENTS
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
 
 
-def run(changes=(), flows=None, net=NET, duration=20, **options):
+def run(changes=(), flows=None, net=NET, duration=20, model="packet", **options):
     flows = flows or [tc.Flow("reno")]
-    return tc.simulate(tc.Scenario(net, flows, duration=duration, changes=changes), **options)
+    case = tc.Scenario(net, flows, duration=duration, changes=changes)
+    return simulate_in(model, case, **options)
 
 
 BOTH = pytest.mark.parametrize("driver", ["compiled", "simpy"])
@@ -87,13 +90,13 @@ def test_a_bad_law_is_refused_in_one_line(arguments, text):
 
 @BOTH
 def test_nothing_leaves_a_link_that_stands_still(driver):
-    """What had begun is finished; then the queue fills and drops; afterwards all goes on."""
+    """The packet being sent stops too; the queue fills and drops; afterwards all goes on."""
     changes = tc.outage(NET, "bottleneck", 5.0003, 8)
     found = run(changes, [tc.CBR("4 Mbps")], duration=12, driver=driver)
     bottleneck = found.data.sel(link="bottleneck")
     still = bottleneck.sel(time=slice(5.02, 8))
     assert float(still["sent_bits"].sum()) == 0
-    assert float(still["queue_max"].max()) == 50
+    assert float(still["queue_max"].max()) == 49  # and the packet that is being sent
     arrived = 4e6 * 3 / 8000
     assert float(bottleneck["drops"].sum()) == pytest.approx(arrived - 50, abs=3)
     after = bottleneck.sel(time=slice(8.2, 12))
@@ -102,15 +105,90 @@ def test_nothing_leaves_a_link_that_stands_still(driver):
     assert float(found.data["sent"].sum() - whole) <= 11  # on their way at the end
 
 
+def arrivals(changes, queue="droptail", driver="compiled"):
+    """When packets of 0.1 s, sent from 0 s on, reach the end of a link without delay."""
+    link = tc.Link("a", "b", rate="80 kbps", delay=0, buffer=50, queue=queue, name="x")
+    source = tc.CBR("80 kbps", source="a", target="b", on=[(0, 0.25)])
+    case = tc.Scenario(tc.Network([link]), [source], duration=5, changes=changes)
+    found = tc.simulate(case, driver=driver, trace=True)
+    events = found.events
+    return events[events["event"] == EVENTS.index("deliver")]["time"]
+
+
 @BOTH
-def test_an_outage_shorter_than_a_transmission_is_not_seen(driver):
-    """The packet being sent keeps its time, and the one after it begins when it ends."""
+@pytest.mark.parametrize("queue", ["droptail", "codel"])
+def test_the_rest_of_a_packet_is_sent_at_the_new_rate(driver, queue):
+    """Three packets of 8000 bits from 0, 0.1 and 0.2 s on; the rate changes at 0.15 s."""
+
+    def at(*rates):
+        return arrivals([tc.Change(t, "x", rate=r) for t, r in rates], queue, driver)
+
+    assert at() == pytest.approx([0.1, 0.2, 0.3])
+    assert at((0.15, 40e3)) == pytest.approx([0.1, 0.25, 0.45])  # 4000 bits are left
+    assert at((0.15, 800e3)) == pytest.approx([0.1, 0.155, 0.21])
+    assert at((0.15, 0), (0.5, 80e3)) == pytest.approx([0.1, 0.55, 0.65])
+    assert at((0.15, 0), (0.5, 40e3)) == pytest.approx([0.1, 0.6, 0.8])
+    assert at((0.15, 0), (0.5, 0), (1, 80e3), (1.01, 0), (2, 80e3)) == pytest.approx(
+        [0.1, 2.04, 2.14]
+    )
+    assert at((0.15, 40e3), (0.2, 80e3)) == pytest.approx([0.1, 0.225, 0.325])
+
+
+@BOTH
+def test_each_short_outage_delays_by_its_length(driver):
+    """An outage within the transmission of a packet is no exception."""
     slow = tc.dumbbell(rate="80 kbps", delay="23 ms", buffer=50)
     flows = [tc.CBR("160 kbps", on=[(0, 1)])]
     short = tc.outage(slow, "bottleneck", 0.52, 0.58)
     found, without = (run(c, flows, slow, driver=driver) for c in (short, []))
-    np.testing.assert_allclose(found.data["delivered"], without.data["delivered"])
-    np.testing.assert_allclose(found.data["sent_bits"], without.data["sent_bits"], atol=1e-6)
+    bits, free = (float(r.data["sent_bits"].sel(time=slice(0, 1)).sum()) for r in (found, without))
+    assert bits == pytest.approx(free - 80e3 * 0.06)
+    assert float(found.data["delivered"].sum()) == float(without.data["delivered"].sum())
+
+
+def test_a_packet_that_rate_0_stops_takes_a_place_of_the_buffer():
+    """Of a burst a buffer of 10 holds 10, with the one that is being sent."""
+    link = tc.Link("a", "b", rate="1 Mbps", delay=0, buffer=10, name="x")
+    case = tc.Scenario(
+        tc.Network([link]),
+        [tc.CBR("10 Mbps", source="a", target="b", on=[(0, 1)])],
+        duration=3,
+        changes=[tc.Change(0.0005, "x", rate=0), tc.Change(2, "x", rate=1e6)],
+    )
+    data = tc.simulate(case).data.sum("time")
+    assert float(data["delivered"].sum()) == 10
+
+
+@BOTH
+@pytest.mark.parametrize("queue", ["droptail", "red", "codel", "fq_codel", "token_bucket"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_link_sends_more_than_its_rate_allows(driver, queue, seed):
+    """Rates that change every 1 to 50 ms, 0 among them; packets of two sizes; both directions."""
+    draw = np.random.default_rng(seed)
+    settings = {"name": "token_bucket", "rate": 5e6} if queue == "token_bucket" else queue
+    net = tc.dumbbell("5 Mbps", "3 ms", 20, queue=settings)
+    changes = []
+    for link in (net.links[0].name, net.links[1].name):
+        rates = draw.choice([0, 1e5, 1e6, 5e6, 40e6], 200)
+        times = np.cumsum(draw.uniform(0.001, 0.05, 200))
+        changes += tc.rate_series(link, rates, times=times)
+    changes += [tc.Change(t, "bottleneck", delay=d) for t, d in ((0.7, 0.02), (1.3, 0.001))]
+    flows = [tc.Flow("cubic"), tc.CBR("4 Mbps", packet_size=300)]
+    case = tc.Scenario(net, flows, duration=6, changes=changes, interval=0.01)
+    data = tc.simulate(case, driver=driver).data
+    assert float((data["sent_bits"] - data["capacity"]).max()) < 1e-3
+    assert float(data["delivered"].sum()) > 100
+
+
+@pytest.mark.parametrize("interval", ["1 ms", "7 ms", "20 ms"])
+def test_an_opportunity_of_a_mahimahi_trace_lets_1504_bytes_pass(tmp_path, interval):
+    """10 s with an opportunity every 3 ms; packets of 1500, 1000 and 40 bytes."""
+    (tmp_path / "trace").write_text("\n".join(str(ms) for ms in range(3, 3001, 3)))
+    changes = tc.mahimahi("bottleneck", tmp_path / "trace", until=10, interval=interval)
+    for size in (1500, 1000, 40):
+        found = run(changes, [tc.CBR("8 Mbps", packet_size=size)], duration=10)
+        assert found.data["sent_bits"].sum() / 8 <= 1504 * 10_000 / 3 + 1e-3
+        assert 0.99 < found.utilization() <= 1 + 1e-9
 
 
 def test_a_flow_survives_an_outage():
@@ -162,12 +240,12 @@ def test_losses_come_in_bursts_of_the_right_length():
     assert len(drops) / bursts == pytest.approx(1 / 0.2, rel=0.1)
 
 
-def test_an_outage_and_bursts_of_losses_are_the_same_in_fluid():
+def test_an_outage_and_bursts_of_losses_are_the_same_in_trains():
     outage = tc.outage(NET, "bottleneck", 5, 8)
-    packets, fluid = (run(outage, model=model).throughput().sum() for model in ("packet", "fluid"))
-    assert float(fluid) == pytest.approx(float(packets), rel=0.05)
+    packets, trains = (run(outage, model=m).throughput().sum() for m in ("packet", "trains"))
+    assert float(trains) == pytest.approx(float(packets), rel=0.05)
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.GilbertElliott())
-    assert run((), net=net, model="fluid").data["drops"].sum() > 0
+    assert run((), net=net, model="trains").data["drops"].sum() > 0
 
 
 @pytest.mark.parametrize(
@@ -246,7 +324,7 @@ def test_jitter_that_cannot_be_is_refused_in_one_line(change, model, text):
 
     def run():
         changes = [tc.Change(1, "bottleneck", **change)]
-        tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=3, changes=changes), model)
+        simulate_in(model, tc.Scenario(net, [tc.Flow("reno")], duration=3, changes=changes))
 
     with pytest.raises(tc.ScenarioError, match=text):
         run()

@@ -1,10 +1,12 @@
 """The ready-made networks."""
 
 import math
+import warnings
 
 import networkx as nx
 import pytest
 
+import tcpcc as tc
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
 from tcpcc.scenario import Access, Flow, Scenario
@@ -138,3 +140,45 @@ def test_wrong_settings_are_refused_in_one_line(build, message):
     with pytest.raises(ScenarioError, match=message) as caught:
         build()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "access", "expected"),
+    [("2 BDP", None, 100_000), ("0.5bdp", None, 25_000), ("1 BDP", "5 ms", 75_000)],
+)
+def test_a_buffer_in_bdp_is_rate_times_base_rtt(buffer, access, expected):
+    net = tc.dumbbell("10 Mbps", "20 ms", buffer, access_delay=access)
+    there = net.links[0]
+    assert (there.buffer, there.buffer_unit) == (expected, "bytes")
+
+
+def test_a_bdp_of_a_hop_is_of_its_rate_and_the_whole_path():
+    net = tc.parking_lot(2, ["10 Mbps", "20 Mbps"], "20 ms", ["1 BDP", "2 BDP"])
+    assert [link.buffer for link in net.links[:2]] == [100_000, 400_000]
+
+
+def test_a_scenario_with_a_bdp_is_saved_and_read():
+    case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", "2 BDP"), [tc.Flow("reno")], duration=1)
+    assert tc.Scenario.from_toml(case.to_toml()) == case
+
+
+@pytest.mark.parametrize(
+    ("rate", "delay", "said"),
+    [
+        (10, "20 ms", 'rate = 10 bit/s: are units missing? write "10 Mbps"'),
+        ("10 Mbps", 20, 'delay = 20 s: are units missing? write "20 ms"'),
+        (10, 20, 'write "10 Mbps", "20 ms"'),
+    ],
+)
+@pytest.mark.parametrize("make", [tc.dumbbell, lambda *given: tc.chain(2, *given)])
+def test_a_plain_number_that_needs_a_unit_is_named(make, rate, delay, said):
+    with pytest.warns(UserWarning, match="are units missing") as told:
+        make(rate, delay, 50)
+    assert all(said in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize(("rate", "delay"), [(1e6, 0.02), (5000, 0.5), ("64 kbps", 1.5), (2e4, 0)])
+def test_a_plain_number_in_si_units_is_not_doubted(rate, delay):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tc.dumbbell(rate, delay, 50)

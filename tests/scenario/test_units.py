@@ -79,7 +79,7 @@ def test_a_float_survives_its_own_text(number):
             "rate = '10 ms': 'ms' is not a unit of rate; allowed units: bit/s, .*Mbit/s",
         ),
         (rate, "10 mbps", "did you mean 'Mbps'"),
-        (rate, "10 MB/s", "did you mean 'Mb/s'"),
+        (rate, "10 MB/s", "that would be '80 Mbit/s'"),
         (rate, "10", "has no unit; allowed units: bit/s"),
         (rate, "fast", "must be a number and a unit, such as '10 Mbps'"),
         (rate, "", "must be a number and a unit"),
@@ -119,3 +119,43 @@ def test_the_setting_is_named():
         ScenarioError, match=r"access_delay = '3 m': 'm' is not a unit of access_delay"
     ):
         seconds("3 m", "access_delay")
+
+
+@pytest.mark.parametrize(
+    ("convert", "text", "said"),
+    [
+        (seconds, "20 msec", "did you mean 'ms'"),
+        (seconds, "20 milliseconds", "did you mean 'ms'"),
+        (seconds, "20 usec", "did you mean 'us'"),
+        (seconds, "20 nsec", "did you mean 'ns'"),
+        (seconds, "20 MS", "did you mean 'ms'"),
+        (rate, "10 MB/s", "rates are in bits, not bytes; that would be '80 Mbit/s'"),
+        (rate, "10 MBps", "rates are in bits, not bytes; that would be '80 Mbit/s'"),
+        (rate, "100 kbytes/s", "that would be '800 kbit/s'"),
+        (rate, "1 MiB/s", "that would be '8.38861 Mbit/s'"),
+        (rate, "10 mbps", "did you mean 'Mbps'"),
+        (packets_or_bytes, "64 kb", "sizes are in bytes, not bits; that would be '8 kB'"),
+        (size_bytes, "2 Mbit", "that would be '250 kB'"),
+        (packets_or_bytes, "2 BDP", "only dumbbell, chain and parking_lot know the path"),
+    ],
+)
+def test_a_suggestion_has_the_scale_that_was_written(convert, text, said):
+    with pytest.raises(ScenarioError) as error:
+        convert(text)
+    assert said in str(error.value)
+
+
+@given(
+    st.sampled_from(["", "m", "u", "n", "k", "M", "G", "K", "µ"]),
+    st.sampled_from(["sec", "secs", "S", "second", "b", "B", "bits", "bps", "Bps", "b/s", "B/s"]),
+)
+def test_no_suggestion_differs_by_a_factor(prefix, unit):
+    """What is suggested begins with the prefix that was written, in upper or lower case."""
+    for convert in (rate, seconds, size_bytes):
+        try:
+            convert(f"3 {prefix}{unit}")
+        except ScenarioError as error:
+            found = str(error).partition("did you mean '")[2].partition("'")[0]
+            if found:
+                first = found[:1].lower()
+                assert first == f"{prefix}{unit}"[:1].lower() or (prefix, first) == ("µ", "u")

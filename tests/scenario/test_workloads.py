@@ -283,11 +283,11 @@ def test_places_go_from_hand_to_hand():
     assert busy_places + int(world.w["free_places"][0]) == places
 
 
-def test_every_place_becomes_free_in_fluid():
+def test_every_place_becomes_free_in_trains():
     """Also at links of the packet model, such as one with a variable rate."""
     from tcpcc.engine.jit import address
-    from tcpcc.models.fluid import TrainMemory, lay_out
-    from tcpcc.models.fluid.train_events import run_trains
+    from tcpcc.models.trains import TrainMemory, lay_out
+    from tcpcc.models.trains.train_events import run_trains
 
     net = tc.dumbbell("10 Mb/s", "10 ms", 30, variable=True)
     case = tc.Scenario(
@@ -303,12 +303,12 @@ def test_every_place_becomes_free_in_fluid():
     assert np.all(held[held > 0] > begun - 100)
 
 
-def test_transfers_take_as_long_in_fluid():
+def test_transfers_take_as_long_in_trains():
     old = tc.Flow("reno", recovery="reno", transport=tc.Transport.ns2())
     few = busy(workloads=tc.web(old, rate=2, size=30_000), duration=20.0)
     packets = tc.simulate(few).fct()["fct_s"].mean()
     for case in (few, few.spelled_out()):
-        times = tc.simulate(case, model="fluid").fct()["fct_s"]
+        times = tc.simulate(case, trains=16).fct()["fct_s"]
         assert times.mean() == pytest.approx(packets, rel=0.1)
 
 

@@ -1,6 +1,7 @@
 """SEARCH: neqo's tests of its bins and of its decision, and whole runs."""
 
 import pytest
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import get
@@ -130,7 +131,7 @@ def test_it_ends_when_delivery_slows_down_for_longer():
     assert one.s.ssthresh == one.s.cwnd
 
 
-@pytest.mark.parametrize("model", ["packet", "fluid"])
+@EVERY_MODEL
 def test_on_a_clean_path_it_ends_before_a_loss(model):
     """50 Mb/s, 100 ms: 625 packets in the pipe. It ends at 5.9 of these; a buffer of 6 has room,
     which standard slow start overflows."""
@@ -138,7 +139,7 @@ def test_on_a_clean_path_it_ends_before_a_loss(model):
     dropped = {}
     for rule in ("standard", "search"):
         flow = tc.Flow("reno", slow_start=rule)
-        run = tc.simulate(tc.Scenario(net, [flow], duration=3), model)
+        run = simulate_in(model, tc.Scenario(net, [flow], duration=3))
         dropped[rule] = run.data.dropped.sum().item()
         assert run.utilization(after=1.5) > 0.985
     assert dropped["standard"] > 1000

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 from drivers import both_drivers
+from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, get, names
 from tcpcc.many import _fingerprint
 from tcpcc.slow_start import SLOW_STARTS, composed
 
-MODELS = pytest.mark.parametrize("model", ["packet", "fluid"])
 RULES = ["limited", "hystart", "hystart++"]
 
 
@@ -64,34 +64,34 @@ def test_limited_slow_start_adds_half_of_max_ssthresh_per_round(max_ssthresh):
 
 
 @pytest.mark.papers
-@MODELS
+@EVERY_MODEL
 def test_limited_slow_start_loses_less(model):
     """On overflow at 666 packets, about what a round adds, not a window."""
     dropped = {
-        rule: tc.simulate(scenario("hstcp", rule), model).data["dropped"].sum().item()
+        rule: simulate_in(model, scenario("hstcp", rule)).data["dropped"].sum().item()
         for rule in ("standard", "limited")
     }
     assert dropped["standard"] > 666
     assert 0 < dropped["limited"] < 150
 
 
-@MODELS
+@PACKETS_AND_TRAINS
 def test_hystart_ends_by_the_ack_train(model):
     """A train of more than half of the base RTT and 1 ms, 171 gaps of 0.12 ms, comes first in the
     round after 256 packets: at 256 + 172, with a queue, without a loss in a buffer of one BDP. In
-    fluid a train of slow start has a 64th of the window."""
-    run = tc.simulate(scenario("reno", {"name": "hystart", "hystart_detect": 1}, duration=2), model)
+    trains a train of slow start has a 64th of the window."""
+    run = simulate_in(model, scenario("reno", {"name": "hystart", "hystart_detect": 1}, duration=2))
     first = run.data["ssthresh"].values[:, 0]
     reach = 3 if model == "packet" else 428 / 64
     assert first[np.isfinite(first)][0] == pytest.approx(256 + 172, abs=reach)
     assert run.data["dropped"].sum() == 0
 
 
-@MODELS
+@EVERY_MODEL
 def test_hystart_ends_by_delay(model):
     """Delay alone tells it later, once a whole window waits: at 1024 packets and a few."""
     hystart = tc.SlowStart("hystart", hystart_detect=2)
-    run = tc.simulate(scenario("reno", hystart, buffer=5000, duration=2), model)
+    run = simulate_in(model, scenario("reno", hystart, buffer=5000, duration=2))
     first = run.data["ssthresh"].values[:, 0]
     assert 1024 < first[np.isfinite(first)][0] < 1024 + 32
 
@@ -201,8 +201,8 @@ def test_both_drivers_agree(pair):
 
 INTERPRETED = """
 import sys, tcpcc as tc
-for model in ("packet", "fluid"):
-    run = tc.simulate(tc.Scenario.from_toml(sys.argv[1]), model)
+for way in ({}, {"trains": 16}, {"model": "fluid"}):
+    run = tc.simulate(tc.Scenario.from_toml(sys.argv[1]), **way)
     print(run.data["cwnd"].values.tobytes().hex())
 """
 

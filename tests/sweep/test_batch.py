@@ -1,13 +1,10 @@
 """Batches: means over time for a grid, in one labelled array."""
 
-import sys
-
 import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.models.meanfield import many_worlds
-from tcpcc.models.meanfield.meanfield_world import FIRST_ROWS, MeanFieldWorld
+from tcpcc.results.metrics import mean_of_known
 
 
 def make(buffer, alpha=1.0, flows=2):
@@ -16,49 +13,61 @@ def make(buffer, alpha=1.0, flows=2):
     return tc.Scenario(net, kinds, duration=20)
 
 
-def test_every_point_is_that_of_a_run():
-    table = tc.batch(make, buffer=[20, 50, 100], alpha=[1, 3], after=5)
-    assert dict(table.sizes) == {"buffer": 3, "alpha": 2, "flow": 2, "link": 1}
-    one = make(50, 3)
-    run = tc.simulate(one, "meanfield", step=0.02)
+OPTIONS = [("fluid", {}), ("fluid", {"steps": 40}), ("packet", {}), ("packet", {"trains": 16})]
+
+
+@pytest.mark.parametrize(("model", "options"), OPTIONS)
+def test_every_point_is_that_of_a_run(model, options):
+    table = tc.batch(make, model=model, buffer=[20, 50], alpha=[1, 3], after=5, **options)
+    assert dict(table.sizes) == {"buffer": 2, "alpha": 2, "flow": 2, "link": 1}
+    run = tc.simulate(make(50, 3), model, **options)
     at = table.sel(buffer=50, alpha=3)
-    assert float(at.queue[0]) == pytest.approx(run.queue_mean(after=5), rel=0.02)
-    assert at.throughput.values == pytest.approx(run.throughput(after=5).values, rel=0.02)
-    assert at.utilization.values[0] == pytest.approx(run.utilization(after=5), rel=0.01)
+    assert float(at.queue[0]) == pytest.approx(run.queue_mean(after=5), rel=1e-9)
+    rates = run.throughput(after=5).values
+    assert at.throughput.values == pytest.approx([rates[:2].sum(), rates[2]], rel=1e-9)
+    assert at.utilization.values[0] == pytest.approx(run.utilization(after=5), rel=1e-9)
+
+
+def test_options_reach_the_model():
+    coarse, fine = (tc.batch(make, buffer=[50], steps=steps) for steps in (20, 40))
+    assert (coarse.queue != fine.queue).all()
+    with pytest.raises(tc.ScenarioError, match="unknown option of the fluid model 'trains'"):
+        tc.batch(make, buffer=[50], trains=16)
 
 
 def test_chunks_and_threads_change_nothing():
-    axes = {"buffer": range(10, 60, 5), "alpha": [1, 2]}
+    axes = {"buffer": range(10, 60, 10), "alpha": [1, 2]}
     whole = tc.batch(make, **axes)
     assert tc.batch(make, chunk=3, jobs=1, **axes).identical(whole)
 
 
-@pytest.mark.parametrize("model", ["fluid", "packet"])
-def test_other_models_answer_in_the_same_words(model):
-    table = tc.batch(make, model=model, buffer=[20, 50], flows=[1], after=5)
-    assert set(table.variables) >= {"cwnd", "queue", "utilization", "throughput"}
-    run = tc.simulate(make(50, flows=1), model)
-    assert table.throughput.sel(buffer=50, flows=1).values == pytest.approx(
-        run.throughput(after=5).values
-    )
-    assert np.isfinite(table.queue.values).all()
+def test_a_count_is_an_axis():
+    table = tc.batch(make, buffer=[50], flows=[1, 4], after=5)
+    assert table.sizes["flow"] == 2
+    late = tc.simulate(make(50, flows=4), "fluid").data.sel(time=slice(5.001, None))
+    of = table.sel(buffer=50, flows=4)
+    cwnd = mean_of_known(late["cwnd"].values)
+    assert of.cwnd.values == pytest.approx([cwnd[:4].mean(), cwnd[4]], rel=1e-9)
+    dropped, sent = (late[x].sum("time").values[:4].sum() for x in ("dropped", "sent"))
+    assert float(of.loss[0]) == pytest.approx(dropped / sent, rel=1e-9)
 
 
-@pytest.mark.parametrize("after", [0, 5, 5.013])
-def test_fluid_sums_up_what_its_series_hold(after):
-    """Of a flow that ends, one that stands for many, one of which nothing is recorded."""
+def test_representatives_count_as_the_flows_that_they_stand_for():
+    """120 flows in 100 rows; and a flow that ends, one that is not recorded, one that starts."""
     own = [{}, {"size": 50}, {"count": 120}, {"record": False}, {"start": 6}]
     flows = [tc.Flow("newreno", **{"start": 0.1 * k, **more}) for k, more in enumerate(own)]
-    case = tc.Scenario(tc.dumbbell("50 Mbps", "20 ms", 200), flows, duration=10)
-    table = tc.batch(lambda seed: case.replace(seed=seed), model="fluid", seed=[3], after=after)
+    case = tc.Scenario(tc.dumbbell("50 Mbps", "20 ms", 200), flows, duration=10, interval=0.1)
+    table = tc.batch(lambda seed: case.replace(seed=seed), seed=[3], after=5).sel(seed=3)
+    assert table.flow.values.tolist() == ["newreno1", "newreno2", "newreno3", "newreno5"]
     run = tc.simulate(case.replace(seed=3), "fluid")
-    batch = sys.modules["tcpcc.batch"]
-    series = {name: run.data[name].values for name in batch.AVERAGED}
-    sizes = run.data["packet_size"].values
-    for means in batch._over_time(series, sizes, case.interval, after):
-        for name, values in means.items():
-            assert table[name].values[0] == pytest.approx(values, rel=1e-12, nan_ok=True), name
-    assert np.isnan(table.rtt.values).any() == (after >= 5)
+    rates = run.throughput(after=5).values
+    crowd = slice(2, 102)
+    assert float(table.throughput[2]) == pytest.approx(rates[crowd].sum(), rel=1e-9)
+    counts = run.data["count"].values[crowd]
+    assert counts.sum() == 120
+    rtts = mean_of_known(run.data["rtt"].sel(time=slice(5.001, None)).values[:, crowd])
+    assert float(table.rtt[2]) == pytest.approx((rtts * counts).sum() / 120, rel=1e-9)
+    assert np.isnan(table.rtt.values).tolist() == [False, True, False, False]
 
 
 def test_scenarios_of_a_batch_are_alike():
@@ -78,51 +87,14 @@ def test_an_axis_has_a_name_of_its_own(name):
         tc.batch(lambda **axis: make(50), **{name: [1, 2]})
 
 
-@pytest.fixture
-def laid_out(monkeypatch):
-    """The worlds that are laid out."""
-    worlds = []
+def test_every_seed_is_a_run():
+    def seeded(seed):
+        net = tc.dumbbell("10 Mbps", "20 ms", 50, queue="red")
+        return tc.Scenario(net, [tc.Flow("reno", count=5)], duration=20, seed=seed)
 
-    def world(*args, **kwargs):
-        worlds.append(MeanFieldWorld(*args, **kwargs))
-        return worlds[-1]
-
-    monkeypatch.setattr(many_worlds, "MeanFieldWorld", world)
-    return worlds
-
-
-def seeded(seed, controller="reno", queue=None, size=50):
-    net = tc.dumbbell("10 Mbps", "20 ms", size, queue=queue)
-    return tc.Scenario(net, [tc.Flow(controller, count=5)], duration=20, seed=seed)
-
-
-def test_a_mean_field_without_chance_is_integrated_once_for_all_seeds(laid_out):
-    table = tc.batch(lambda size, seed: seeded(seed, size=size), seed=[1, 2, 3], size=[20, 50])
-    assert len(laid_out) == 2
-    assert (table.cwnd == table.cwnd.sel(seed=1)).all()
-    assert float(table.cwnd[0, 0, 0]) != float(table.cwnd[0, 1, 0])
-
-
-def test_where_a_queue_may_draw_every_seed_is_a_run_of_its_own(laid_out):
-    table = tc.batch(lambda seed: seeded(seed, queue="red"), seed=[1, 2], after=5)
-    assert len(laid_out) == 2
-    for seed in (1, 2):
-        alone = MeanFieldWorld(seeded(seed, queue="red"), after=5, bins=False)
-        alone.start()
-        alone.run(alone.end)
-        assert (table.cwnd.sel(seed=seed) == alone.means()[0]["cwnd"]).all()
-
-
-def test_worlds_that_run_short_of_history_are_finished(laid_out):
-    """A full buffer of 0.8 s on a path of 4 ms takes longer to pass than the rows at first last."""
-
-    def deep(seed, size):
-        net = tc.dumbbell("10 Mbps", "2 ms", size)
-        return tc.Scenario(net, [tc.Flow("reno", slow_start="standard")], duration=20)
-
-    table = tc.batch(deep, seed=[1], size=[20, 1000])
-    assert [len(world.history) > FIRST_ROWS for world in laid_out] == [False, True]
-    assert float(table.queue_max.sel(size=1000)[0, 0]) == pytest.approx(1000)
+    table = tc.batch(seeded, seed=[1, 2, 1], after=5)
+    one, two, again = table.queue.values
+    assert one == again != two
 
 
 def test_a_failed_scenario_of_many_is_named():
@@ -137,5 +109,5 @@ def test_a_failed_scenario_of_many_is_named():
         net = tc.dumbbell("10 Mbps", "2 ms", 50)
         return tc.Scenario(net, [tc.Flow(kind)], duration=20)
 
-    with pytest.raises(tc.TcpccError, match=r"controller 'broken': cwnd .* flow 'broken1'"):
+    with pytest.raises(tc.TcpccError, match=r"'broken'"):
         tc.batch(make, kind=["reno", broken])

@@ -83,8 +83,8 @@ def test_no_scenario_is_no_run(engine):
 
 
 def test_options_and_model_reach_the_engine(engine):
-    simulate_many(cases(1), model="fluid", step=0.01)
-    assert engine.asked == [(1, "fluid", {"step": 0.01})]
+    simulate_many(cases(1), model="fluid", steps=40)
+    assert engine.asked == [(1, "fluid", {"steps": 40})]
 
 
 def test_the_same_scenario_is_simulated_once(engine):
@@ -189,6 +189,7 @@ def test_a_second_time_everything_comes_from_the_cache(engine, tmp_path):
     ("settings", "options"),
     [
         ({}, {"model": "fluid"}),
+        ({}, {"trains": 16}),
         ({}, {"trace": True}),
         ({"duration": 2.0}, {}),
         ({"seed": 5}, {}),
@@ -521,7 +522,7 @@ def test_the_public_name_is_the_function_whatever_was_imported_first():
         (lambda: tc.sweep(lambda a: None, "utilisation", a=[1]), "metrics = 'utilisation'"),
         (lambda: tc.estimate(5), "scenario = 5: must be a Scenario"),
         (lambda: tc.equilibrium(5), "scenario = 5: must be a Scenario"),
-        (lambda: tc.batch(lambda a: 5, a=[1], model="meanfield"), "scenario = 5"),
+        (lambda: tc.batch(lambda a: 5, a=[1], model="fluid"), "scenario = 5"),
     ],
 )
 def test_what_is_no_scenario_and_no_metric_is_named(call, words):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from tcpcc.errors import TraceWarning
 from tcpcc.results.recording import EVENTS
 
 DATA = Path(__file__).parent / "data"
@@ -217,7 +218,7 @@ def test_traces_of_one_file_are_flows_on_one_clock(tmp_path):
         ('{"a": 1}', "not a qlog: has no list of traces"),
         ('{"traces": [\n{"events": [{"ti', "line 2: not JSON: .*; the file is cut off"),
         ('{"traces": [{"events": [{"name": "x"}]}]}', "trace 0, event 0: .*: lacks 'time'"),
-        ('{"traces": [{"events": [[1, "x"]]}]}', "trace 0, event 0: .* before 0.3 is not read"),
+        ('{"traces": [{"events": [[1, "x"]]}]}', "trace 0, event 0: .* has no event_fields"),
         ('{"traces": [{"error_description": "no"}]}', "has no trace but an error: no"),
         ('{"traces": [{"events": []}]}', "has no connection with data"),
         ('\x1e{"qlog_version": "0.3", "trace": {}}\n\x1e{"time": 1, "na', "line 2: not JSON"),
@@ -430,11 +431,11 @@ def test_a_second_connection_of_the_same_ends_is_a_flow(tmp_path):
         (lambda b: b"", "not a pcap or pcapng file: begins with nothing"),
         (lambda b: b"GET / HTTP", "not a pcap or pcapng file: begins with 47455420"),
         (lambda b: b[:20], "the header of the file is cut off"),
-        (lambda b: b[:-5], "packet 9: the file is cut off, 5 bytes are missing"),
+        (lambda b: b[:70], "packet 1: the file is cut off, 14 bytes are missing"),
         (lambda b: b[:24], "has no TCP header in its 0 packets"),
         (lambda b: b[:20] + b"\xff\0\0\0" + b[24:], "link type 255: must be one of 0"),
         (lambda b: b[:32] + b"\xff" * 8 + b[40:], "packet 1: (damaged|the file is cut off)"),
-        (lambda b: gzip.compress(b)[:-20], "damaged gzip file"),
+        (lambda b: gzip.compress(b)[:20] + b"x" * 40, "damaged gzip file"),
     ],
 )
 def test_a_bad_capture_is_one_line_with_the_packet(tmp_path, damage, message):
@@ -474,7 +475,7 @@ def test_a_pcapng_of_several_interfaces_and_clocks_is_read(tmp_path):
 def test_a_pcapng_that_is_cut_off_names_the_packet(ours, tmp_path):
     path = tmp_path / "cut.pcapng"
     path.write_bytes((ours[1] / "run.pcapng").read_bytes()[:-30])
-    with pytest.raises(tc.TcpccError, match=r"cut.pcapng: packet \d+: the file is cut off"):
+    with pytest.warns(TraceWarning, match=r"cut.pcapng: packet \d+: the file is cut off"):
         tc.read_pcap(path)
 
 
@@ -591,6 +592,7 @@ def test_a_missing_file_is_named(read, tmp_path):
         read(tmp_path / "nothing")
 
 
+@pytest.mark.filterwarnings("ignore::tcpcc.errors.TraceWarning")
 def test_damaged_files_are_read_or_refused_in_one_line(ours, tmp_path):
     """Bytes changed, inserted or cut out, at random: never another error."""
     rng = np.random.default_rng(1)

@@ -10,7 +10,7 @@ import pytest
 from drivers import both_drivers
 
 import tcpcc as tc
-from tcpcc.controllers import bbr, get, lp
+from tcpcc.controllers import bbr, get, lp, names
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.packet_world import PacketWorld
@@ -157,6 +157,25 @@ def test_sent_packets_are_delivered_lost_or_in_flight(recovery):
     unannounced = d["lost"] - s["lost"]  # sent again after a timeout without a notice
     assert 0 <= unannounced <= (0 if recovery == "rack-tlp" else 10 * f["timeouts"])
     assert d["lost"] > 100
+
+
+@pytest.mark.parametrize("name", [name for name in names() if get(name).every_ack])
+def test_a_receivers_window_bounds_the_windows_that_the_transport_leaves_alone(name):
+    """The transport takes no growth back from `every_ack` and ``window="own"``: their rules add
+    `growing`, or their models of the path leave out what the receiver limited. Twice the used
+    window; BBR's and Vivace's are 2 to 3 BDP of a rate in a trial."""
+    run = tc.simulate(path(name, 30.0, rate="100 Mbps", buffer=400, transport={"rwnd": 20}))
+    most = 7 if name in ("bbr", "bbr3", "vivace") else 2.1
+    assert float(run.data["cwnd"].max()) <= 20 * most
+    assert float(run.throughput(after=10)[0]) > 0.9 * 20 * 8000 / 0.0402
+
+
+def test_a_rate_that_the_receiver_limits_is_marked_as_limited_but_not_in_linux():
+    """Linux: tcp_rate_check_app_limited asks for data only."""
+    for decay, expected in ((False, 1), (True, 0)):
+        transport = {"rwnd": 10, "window_decay": decay}
+        s, _, _ = states(path(PROBE, transport=transport, params={"rate": math.inf}))
+        assert s["limited"] == expected
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.02])
@@ -425,6 +444,7 @@ def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
     shares = []
     for k in range(12):
         a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
+        a.clock = a.now
         get("copa").on_ack(s, p, a)
         shares.append(s.share)
     assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from drivers import both_drivers
-from test_transport import Endpoint
+from every_model import BESIDE_PACKETS, simulate_in
+from test_transport import DATA, Endpoint
 
 import tcpcc as tc
 from tcpcc.definition import State
@@ -224,12 +225,13 @@ def test_an_unknown_ecn_setting_is_refused():
         tc.Transport(ecn="acurate")
 
 
-def test_the_fluid_model_marks_as_many():
+@BESIDE_PACKETS
+def test_every_model_marks_as_many(model):
     queue = tc.RED(min_thresh=5, max_thresh=20, ecn=True)
-    runs = [tc.simulate(scenario(queue), model) for model in ("packet", "fluid")]
-    packets, fluid = (float(run.data["marks"].sum()) for run in runs)
+    runs = [simulate_in(m, scenario(queue)) for m in ("packet", model)]
+    packets, other = (float(run.data["marks"].sum()) for run in runs)
     assert packets > 10
-    assert fluid == pytest.approx(packets, rel=0.2)
+    assert other == pytest.approx(packets, rel=0.2)
 
 
 # The ECN field
@@ -339,3 +341,53 @@ def test_three_bits_tell_all_marks(ack_every, loss):
     if ack_every < 4:
         assert np.all(told <= seen)
     assert run.data["cwnd"].identical(tc.simulate(case).data["cwnd"])
+
+
+# Control packets
+
+
+@pytest.mark.parametrize(
+    ("settings", "syn", "again", "ack"),
+    [
+        ({"ecn": "accurate"}, 0, 0, 0),
+        (
+            {"ecn": "accurate", "ecn_retransmissions": True, "ecn_control": True},
+            r.ECT,
+            r.ECT,
+            r.ECT,
+        ),
+        ({"ecn": "l4s", "ecn_control": True}, *(r.ECT | r.ECT1,) * 3),
+        ({"ecn": "off", "ecn_control": True}, 0, 0, 0),
+    ],
+)
+def test_control_packets_are_ecn_capable_if_set(settings, syn, again, ack):
+    """Linux, tcp_ecn_send_syn and tcp_ecn_send, for controllers that need ECN."""
+    end = Endpoint(handshake=True, **settings)
+    f = r.tcp_at(end.address, 0)
+    assert ecn.bits_to_send(f, 0, False) == syn
+    assert ecn.bits_to_send(f, 5, True) == again
+    assert ecn.bits_of_ack(f) == ack
+
+
+def test_a_marked_syn_reduces_no_window():
+    end = Endpoint(handshake=True, ecn="accurate", ecn_control=True)
+    f = r.tcp_at(end.address, 0)
+    end.call(DATA, 0.1, 0)
+    ecn.on_bits(f, r.ECT | r.CE, True)
+    assert end.marks_seen == 0
+    end.call(DATA, 0.2, 1)
+    ecn.on_bits(f, r.ECT | r.CE, True)
+    assert end.marks_seen == 1
+
+
+def test_an_incast_of_linux_dctcp_loses_no_syn_at_the_marking_threshold():
+    """64 connections at one instant: 44 SYNs find more than K = 20 packets."""
+    net = tc.dumbbell("10 Gbps", "10 us", 100, queue=tc.StepMark(threshold=20))
+    drops = {}
+    for control in (False, True):
+        transport = {"ecn_control": control, "initial_window": 1}
+        flows = [tc.Flow.linux("dctcp", size=1, transport=transport)] * 64
+        run = tc.simulate(tc.Scenario(net, flows, duration=0.5, interval=0.1))
+        drops[control] = float(run.data["drops"].sum())
+    assert drops[True] == 0
+    assert drops[False] > 30

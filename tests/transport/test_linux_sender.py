@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from drivers import both_drivers
-from test_transport import Endpoint
+from test_transport import Endpoint, Wire
 
 import tcpcc as tc
 from tcpcc.controllers import bbr, bbr3, get
@@ -250,3 +250,77 @@ def test_a_piece_is_not_longer_than_a_burst(recovery, burst):
     end = Endpoint(recovery, initial_window=20, max_burst=burst, gso_segments=2)
     assert end.start() == list(range(min(burst, 2)))
     assert (end.piece, end.in_piece) == (min(burst, 2), 0)
+
+
+# Windows that are not used
+
+
+@pytest.mark.parametrize("timeouts", [0.5, 1.5, 2.5, 3.5, 8.5])
+def test_a_window_halves_for_each_timeout_of_idle_time(timeouts):
+    """tcp_cwnd_restart; ssthresh remembers 3/4 of the window before."""
+    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=10)
+    end.start()
+    end.write(0.0, 10)
+    end.ack(0.1, 9)
+    end.state["cwnd"], end.state["ssthresh"] = 200.0, 50.0
+    rto = timeout_of(end)
+    sent = end.write(timeouts * rto, 1000)
+    halvings = max(math.floor(timeouts), 0)
+    expected = max(200 >> halvings, 10)
+    assert end.cwnd == expected
+    assert len(sent) <= expected
+    assert float(end.state["ssthresh"][0]) == (50 if halvings == 0 else 150)
+
+
+def timeout_of(end):
+    """The flow's timeout, s; the timer starts with the packet sent at the end of an RTT."""
+    return max(end.rto, end.min_rto)
+
+
+def trickle(make, seconds, **settings):
+    """A window of 600, of which an application then uses two packets per 40 ms."""
+    end = Endpoint("rack-tlp", make=make, size=10, **settings)
+    end.start()
+    end.write(0.0, 10)
+    end.ack(0.1, 9)
+    end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
+    windows, now, written = [], 0.1, 10
+    end.write(now, written + 2)
+    while now < seconds:
+        now += 0.02
+        written += 2
+        end.write(now, written + 2)
+        now += 0.02
+        end.ack(now, written - 1)
+        windows.append((now, end.cwnd))
+    return end, windows
+
+
+def test_an_unused_window_falls_halfway_to_its_use_once_per_timeout():
+    """tcp_cwnd_application_limited, and only with `window_decay`."""
+    end, windows = trickle(tc.Transport.linux, 3.0)
+    seen = list(dict.fromkeys(w for _, w in windows))
+    expected = [600]
+    while expected[-1] > 11:
+        expected.append((expected[-1] + 10) // 2)
+    assert seen[: len(expected)] == expected[: len(seen)]
+    assert seen[-1] <= 12
+    assert float(end.state["ssthresh"][0]) == 450
+    first = next(now for now, w in windows if w < 600)
+    assert first == pytest.approx(0.1 + timeout_of(end), abs=0.1)
+    assert trickle(tc.Transport.linux, 3.0, window_decay=False)[0].cwnd == 600
+
+
+def test_a_window_that_the_receiver_limits_does_not_fall():
+    """The application waits for room in its socket's buffer: SOCK_NOSPACE."""
+    end = Endpoint("rack-tlp", make=tc.Transport.linux, rwnd=20)
+    wire = Wire(end)
+    end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
+    wire.run(4)
+    assert end.cwnd == 600
+
+
+def test_bbrs_window_does_not_fall():
+    """tcp_cwnd_validate leaves controllers with cong_control alone."""
+    end, _ = trickle(tc.Transport.linux, 1.0, controller="bbr")
+    assert end.most_used == 0

@@ -10,6 +10,7 @@ import ns2_runs
 import numpy as np
 import pytest
 from drivers import both_drivers
+from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import get
@@ -342,7 +343,7 @@ def test_incompatible_settings_are_refused_in_one_line():
     with pytest.raises(ScenarioError, match=r"handshake = False: .*'quick_start' needs"):
         transfer(transport={"handshake": False}).resolve()
     with pytest.raises(ScenarioError, match=r"'cubic' needs packets \(on_start\)"):
-        tc.simulate(transfer(packets=None), model="meanfield")
+        tc.equilibrium(transfer(packets=None))
 
 
 def test_xcp_and_quick_start_have_fields_of_their_own():
@@ -358,7 +359,7 @@ def test_two_protocols_in_one_field_are_refused():
         transfer(own).resolve()
 
 
-# Fluid beside packets
+# Other models beside packets
 
 
 @pytest.mark.parametrize(
@@ -366,18 +367,17 @@ def test_two_protocols_in_one_field_are_refused():
     [(name, tc.QuickStartRouter()) for name in ("reno", "cubic", "vegas", "westwood", "fast")]
     + [("reno", "droptail")],
 )
-def test_a_transfer_takes_as_long_in_fluid(controller, queue):
+@BESIDE_PACKETS
+def test_a_transfer_takes_as_long_as_in_packets(model, controller, queue):
     """Requested, approved, paced over a round trip, and so on; or, if a link on the path has no
     Quick-Start router, as without a request."""
-    packets, fluid = (
-        tc.simulate(transfer(controller, queue), model=m).data for m in ("packet", "fluid")
-    )
-    assert fluid["finished"].item() == pytest.approx(packets["finished"].item(), abs=0.005)
-    windows = [run["cwnd"].max().item() for run in (packets, fluid)]
+    packets, other = (simulate_in(m, transfer(controller, queue)).data for m in ("packet", model))
+    assert other["finished"].item() == pytest.approx(packets["finished"].item(), abs=0.005)
+    windows = [run["cwnd"].max().item() for run in (packets, other)]
     assert windows[1] == pytest.approx(windows[0], rel=0.01)
 
 
-def test_fluid_approves_the_rate_left_by_earlier_requests_and_traffic():
+def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
     """The first windows of three requests one after another, beside a flow without a request."""
     asks = {"name": "quick_start", "requested_rate": 6e6}
     net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.QuickStartRouter())
@@ -386,8 +386,8 @@ def test_fluid_approves_the_rate_left_by_earlier_requests_and_traffic():
     )]  # fmt: skip
     case = tc.Scenario(net, flows, duration=3, interval=0.01)
     first = []
-    for model in ("packet", "fluid"):
-        cwnd = tc.simulate(case, model=model).data["cwnd"].values[:, 1:]
+    for m in ("packet", "trains"):
+        cwnd = simulate_in(m, case).data["cwnd"].values[:, 1:]
         first.append([next(x for x in column[~np.isnan(column)] if x != 1) for column in cwnd.T])
     assert len({round(x) for x in first[0]}) > 1  # they did not all get the same
     np.testing.assert_allclose(first[1], first[0], rtol=0.02)
@@ -404,13 +404,14 @@ def test_flows_with_a_count_share_the_remaining_rate():
     assert s.approved == pytest.approx(4 * 1.28e6)
 
 
-def test_a_paced_start_keeps_the_queue_short_in_fluid():
+@EVERY_MODEL
+def test_a_paced_start_keeps_the_queue_short(model):
     """A window of 32 packets sent over a round trip builds no queue; sent at once it builds one of
     29."""
     for queue, longest in ((tc.QuickStartRouter(), 1), (None, 20)):
-        run = tc.simulate(transfer("vegas", queue, packets=64, transport={
+        run = simulate_in(model, transfer("vegas", queue, packets=64, transport={
             "initial_window": 10 if queue else 32
-        }), model="fluid")  # fmt: skip
+        }))  # fmt: skip
         assert (run.queue_max() <= longest) == (queue is not None)
 
 
@@ -420,16 +421,17 @@ def test_foreground_packets_use_the_quick_start_router():
     crowd = [tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True)
              for k in range(10)]  # fmt: skip
     case = tc.Scenario(net, [asks, *crowd], duration=3)
-    packets, hybrid = (tc.simulate(case, model=m).data["finished"].values[0]
+    packets, hybrid = (simulate_in(m, case).data["finished"].values[0]
                        for m in ("packet", "hybrid"))  # fmt: skip
     assert hybrid == pytest.approx(packets, abs=0.005)
 
 
-def test_a_quick_start_queue_is_drop_tail_in_fluid():
+@EVERY_MODEL
+def test_a_quick_start_queue_is_drop_tail(model):
     net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.QuickStartRouter())
     plain = tc.dumbbell("10 Mbps", "20 ms", 40)
     a, b = (
-        tc.simulate(tc.Scenario(x, [tc.Flow("reno"), tc.Flow("reno")], duration=5), "fluid").data
+        simulate_in(model, tc.Scenario(x, [tc.Flow("reno"), tc.Flow("reno")], duration=5)).data
         for x in (net, plain)
     )
     np.testing.assert_array_equal(a["cwnd"], b["cwnd"])

@@ -146,7 +146,7 @@ def test_fields_are_found_in_helpers_and_under_other_names(rule, read):
                          params=PARAMS).reads_of_packets == read  # fmt: skip
 
 
-def test_the_mean_field_refuses_rules_that_read_of_packets():
+def test_the_analysis_refuses_rules_that_read_of_packets():
     net = tc.dumbbell("10 Mbps", "20 ms", 30)
     with pytest.raises(ScenarioError, match=r"controller 'reader' needs packets \(a.pipe\)"):
-        tc.simulate(tc.Scenario(net, [tc.Flow(READER)], duration=1), model="meanfield")
+        tc.equilibrium(tc.Scenario(net, [tc.Flow(READER)], duration=1))

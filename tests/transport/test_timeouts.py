@@ -8,6 +8,7 @@ from late_packets import all_late
 from test_transport import MEASURE, Endpoint
 
 import tcpcc as tc
+from tcpcc.transport.flow_record import RECOVERY
 
 NEW = {"rto_margin": 0.2, "hold_ssthresh": True, "frto": True}
 
@@ -163,3 +164,35 @@ def test_bbr_paces_at_its_estimate_after_idle_without_probe_rtt():
     took = run.data["item_finished"].values - run.data["item_start"].values
     least = 7_000 * 1500 * 8 / 50e6
     assert (took[1:] < 1.06 * least + 0.1).all()
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "sack", "sack-prr", "rack-tlp"])
+def test_a_partial_ack_of_a_timed_packet_ends_the_backoff(recovery):
+    """RFC 6298, 5 (Karn): the doubled timeout is kept until a packet that was sent once is
+    acknowledged, then it is that of the estimator."""
+    end = Endpoint(recovery, initial_window=20, make=tc.Transport)
+    end.start()
+    for k in range(1, 8):
+        end.dupack(0.1 + k / 1000, k)
+    assert end.phase == RECOVERY
+    end.set(backoff=8, timing=1, timed_seq=12)
+    end.ack(0.2, 9)
+    assert (end.phase, end.backoff) == (RECOVERY, 8)
+    end.ack(0.25, 12)
+    assert (end.phase, end.backoff) == (RECOVERY, 1)
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "sack", "sack-prr", "rack-tlp"])
+def test_the_timeout_doubles_with_each_expiry_and_ends_with_new_data(recovery):
+    """RFC 6298, 5.5, and 5.7 by the first ACK of a packet sent once."""
+    end = Endpoint(recovery, initial_window=4, make=tc.Transport, min_rto=0.2, tick=0)
+    end.start()
+    end.ack(0.1, 0)
+    waits = []
+    for _ in range(3):
+        now = end.deadline
+        end.time_out()
+        waits.append(end.deadline - now)
+    assert waits[1] == pytest.approx(2 * waits[0])
+    assert waits[2] == pytest.approx(4 * waits[0])
+    assert end.backoff == 8

@@ -528,6 +528,46 @@ def test_inflight_at_timeouts_is_flight_size(recovery):
         assert end.sample("inflight", "transmits") == (20, times)
 
 
+STANDARD = {"make": tc.Transport, "slow_start_rule": False}
+
+
+@pytest.mark.parametrize("how", ["loss", "timeout"])
+@pytest.mark.parametrize(("controller", "left"), [("reno", 0.5), ("cubic", 0.7), ("htcp", 0.5)])
+def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
+    """RFC 5681, equation 4 ("easy mistake: cwnd"); RFC 9438, 4.6: the application had no more than
+    ten packets for a window of 600."""
+
+    def ssthresh(**settings):
+        end = Endpoint("sack", controller=controller, **STANDARD, **settings)
+        end.set(awaits=1)
+        end.start()
+        end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
+        end.ack(0.1, 9)
+        end.set(to_send=20)
+        end.write(0.1, 20)
+        end.ack(0.2, 9 + end.max_seq - 19)
+        if how == "timeout":
+            end.time_out()
+        else:
+            for k in range(11, 15):
+                end.dupack(0.21, k)
+        return float(end.state["ssthresh"][0])
+
+    net = dict(size=10, initial_window=10)
+    assert ssthresh(**net) == pytest.approx(left * 10)
+    assert ssthresh(flight_ssthresh=False, **net) == pytest.approx(left * 600, abs=1)
+
+
+def test_a_window_in_full_use_is_cut_to_a_share_of_the_window():
+    """FlightSize is its whole part, and limited transmit does not count (RFC 5681, 3.2)."""
+    end = Endpoint("sack", **STANDARD, initial_window=10)
+    end.start()
+    end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
+    for k in range(1, 5):
+        end.dupack(0.1, k)
+    assert float(end.state["ssthresh"][0]) == pytest.approx(5.25)
+
+
 def test_samples_of_losses_and_timeouts_have_no_values_of_an_ack():
     """The values of the last ACK are gone. The last complete round, and packets delivered during
     recovery, are known."""
@@ -610,6 +650,59 @@ def test_an_application_limited_window_stops_growing():
     end.ack(0.2, 12)
     assert end.sample("limited") == (1,)
     assert end.cwnd == pytest.approx(20.1, abs=1e-3)
+
+
+def test_the_clock_stands_still_while_the_receiver_limits_the_sender():
+    """RFC 9438, 4.2 and 5.8: time in which cwnd is not updated does not count."""
+    end = Endpoint(rwnd=20)
+    end.state["ssthresh"] = 10.0
+    wire = Wire(end).run(0.75)  # until W is 10
+    now, clock, growing = end.sample("now", "clock", "growing")
+    assert (now, growing) == (clock, 1)
+    wire.run(3.0)
+    limited_from = end.sample("clock")
+    assert end.sample("limited", "growing", "acked") == (1, 0, 1)
+    wire.run(9.0)
+    assert end.sample("clock") == pytest.approx(limited_from)
+    assert end.sample("clock")[0] < 2.5
+
+
+def test_the_clock_of_an_endless_flow_is_the_time():
+    end = Endpoint("sack", initial_window=2)
+    Wire(end, lose=[300, 500]).run(5.0)
+    assert end.sample("now") == end.sample("clock")
+    assert end.sample("growing") == end.sample("acked") == (1,)
+
+
+@pytest.mark.parametrize("decay", [False, True])
+def test_the_clock_stands_still_in_idle_periods(decay):
+    """Since the last ACK; in Linux since the last packet sent (bictcp_cwnd_event)."""
+    end = Endpoint(size=4, initial_window=2, window_decay=decay)
+    end.start()
+    end.write(0.0, 4)
+    end.ack(0.1, 1)
+    end.ack(0.2, 3)
+    end.write(5.0, 6)
+    end.ack(5.1, 5)
+    now, clock = end.sample("now", "clock")
+    assert now - clock == pytest.approx(4.9 if decay else 4.8)
+
+
+def test_the_clock_runs_while_a_trickle_flows_in_linux_only():
+    for decay in (False, True):
+        end = Endpoint(size=4, initial_window=4, window_decay=decay)
+        end.state["ssthresh"] = 2.0
+        end.start()
+        end.write(0.0, 4)
+        end.ack(0.1, 3)
+        end.write(0.1, 5)
+        for k in range(20):  # never idle
+            end.write(0.15 + k / 10, 6 + k)
+            end.ack(0.2 + k / 10, 4 + k)
+        now, clock, growing = end.sample("now", "clock", "growing")
+        assert growing == 0
+        assert now == pytest.approx(2.1)
+        assert clock == pytest.approx(2.0 if decay else 0.1)
 
 
 def test_an_ack_counts_for_at_most_abc_limit_packets():

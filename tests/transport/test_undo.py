@@ -50,6 +50,35 @@ def test_dsack_restores_the_window_after_spurious_losses(controller, recovery, l
     assert after[True]["ssthresh"] == before["ssthresh"]
 
 
+@pytest.mark.parametrize("how", [{"eifel": True, "dsack": False}, {"dsack": True}])
+def test_cubic_continues_its_epoch_after_a_spurious_loss(how):
+    """RFC 9438, 4.9.2: W_max, K and the epoch are restored with cwnd. Two seconds after 100 ms of
+    reordering the window is that of a path without (it was flat where it was, for 3 s)."""
+
+    def run(jitter):
+        changes = [
+            tc.Change(0.25, "bottleneck", loss=0.02),
+            tc.Change(0.3, "bottleneck", loss=0.0),
+            tc.Change(8, "bottleneck", jitter=jitter),
+            tc.Change(8.1, "bottleneck", jitter="1 us"),
+        ]
+        there = tc.Link(
+            "a", "b", rate="500 Mbps", delay="25 ms", buffer=20_000, name="bottleneck",
+            jitter="1 us", reordering=True,
+        )  # fmt: skip
+        back = tc.Link("b", "a", rate="500 Mbps", delay="25 ms")
+        flow = tc.Flow("cubic", recovery="rack-tlp", slow_start="standard", transport=how)
+        net = tc.Network([there, back], default_path=("a", "b"))
+        case = tc.Scenario(net, [flow], duration=11, changes=changes, interval=0.01)
+        done = tc.simulate(case)
+        return done.data["cwnd"][:, 0], float(done.data["loss_events"].sum())
+
+    (calm, losses), (late, more) = run("1 us"), run("30 ms")
+    assert more > losses
+    assert float(late[1080]) == pytest.approx(float(calm[1080]), rel=0.05)
+    assert float(late[1080]) > 1.1 * float(calm[795])
+
+
 @pytest.mark.parametrize(
     ("setting", "controller", "recovery", "loss"),
     [

@@ -189,6 +189,7 @@ struct flow {
 	__u64 start;   /* us */
 	__u64 round_start, round_sum; /* us */
 	__u64 last_sent; /* ns */
+	__u64 paused;  /* us: idle periods so far */
 	__u32 round_seq, round_n, round_min;
 	__u32 base_rtt, max_rtt, rtt; /* us; 0: no sample */
 	__u32 untold;  /* packets acknowledged since on_ack */
@@ -314,6 +315,7 @@ static __always_inline void fill(struct flow *f, struct tcp_sock *tp)
 	__u64 now = tp->tcp_mstamp;
 
 	a->now = seconds(now > f->start ? now - f->start : 0);
+	a->clock = seconds(now > f->start + f->paused ? now - f->start - f->paused : 0);
 	a->srtt = f64_div(f64_from_int(tp->srtt_us), F64_8_MILLION);
 	a->base_rtt = f->base_rtt ? seconds(f->base_rtt) : a->srtt;
 	a->max_rtt = f->max_rtt ? seconds(f->max_rtt) : a->base_rtt;
@@ -326,6 +328,7 @@ static __always_inline void fill(struct flow *f, struct tcp_sock *tp)
 		a->window = F64_ONE;
 	a->packet_size = f64_from_int((__u64)mss + 52);
 	a->acked = 0;
+	a->growing = 0;
 	a->rtt = 0;
 	a->transmits = 0;
 	a->limited = 0;
@@ -396,6 +399,7 @@ static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __
 	a->delivered = f64_from_int(f->untold);
 	f->untold = 0;
 	a->limited = is_limited(f, tp) ? F64_ONE : 0;
+	a->growing = a->limited ? 0 : a->acked;
 	a->marked = f64_from_int(ce - f->marks);
 	a->ce = f64_from_int(ce - f->marks_before);
 	if (rs)
@@ -482,6 +486,7 @@ void BPF_PROG(control_init, struct sock *sk)
 #endif
 	/* the ACK of the SYN */
 	f->a.acked = F64_ONE;
+	f->a.growing = F64_ONE;
 	f->a.delivered = F64_ONE;
 	f->a.inflight = F64_ONE;
 	f->a.rtt = f->a.srtt;
@@ -596,15 +601,17 @@ void BPF_PROG(control_cwnd_event, struct sock *sk, int event)
 		write_window(f, tp);
 #endif
 	if (event == CA_EVENT_TX_START && f->last_sent) {
-		begin_round(f, tp);
-#ifdef HAS_ON_RESTART
 		__u64 now = tp->tcp_mstamp * 1000;
+		__u64 idle = now > f->last_sent ? (now - f->last_sent) / 1000 : 0;
 
+		begin_round(f, tp);
+		f->paused += idle;
+#ifdef HAS_ON_RESTART
 		take_over(f, tp);
 		fill(f, tp);
 		f->a.limited = F64_ONE;
 		f->a.delivered = 0;
-		f->a.idle = seconds(now > f->last_sent ? (now - f->last_sent) / 1000 : 0);
+		f->a.idle = seconds(idle);
 		CALL(on_restart, f);
 		f->a.idle = 0;
 		write_window(f, tp);
@@ -744,6 +751,7 @@ void BPF_PROG(control_cong_control, struct sock *sk, __u32 ack, int flag,
 		f->a.acked = grown;
 		f->a.limited = limited;
 		f->a.delivered = f64_from_int(acked);
+		f->a.growing = limited ? 0 : f->a.delivered;
 		f->a.rtt = rs->rtt_us > 0 ? seconds(rs->rtt_us) : 0;
 		f->a.marked = f64_from_int(tp->delivered_ce - f->marks);
 		f->a.ce = f64_from_int(tp->delivered_ce - f->marks_before);

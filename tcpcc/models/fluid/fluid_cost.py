@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import Estimate, Options, record_memory, senders
-from tcpcc.models.fluid import PER_RTT, REPRESENTATIVES
-from tcpcc.models.packet.packet_cost import PER_TRANSFER, packets_sent, traffic_memory, workloads
+from tcpcc.models.estimates import PER_SENDER, PER_STEP, Estimate, Options, record_memory, senders
+from tcpcc.models.fluid import REPRESENTATIVES, STEPS
+from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES
+from tcpcc.models.fluid.fluid_world import step_of
+from tcpcc.models.layout import queueing_links, route_of
+from tcpcc.models.packet.packet_cost import PER_ITEM, workloads
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
 
-PER_PACKET, PER_TRAIN = 1e-8, 4e-7  # CPU s
+TRIPS = 10  # round trips of a transfer: handshake, slow start, a loss
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
-    """Estimate a run of the fluid model with drop-tail queues or AQM that acts on arrival.
-
-    Other links and ECN cost as much as in the packet model.
-    """
+    """Estimate a run of the fluid model; no memory is laid out and no rule compiled."""
     most = options.most(REPRESENTATIVES)
-    sent, outstanding = packets_sent(scenario, resolved, most, most)
-    items, carried = workloads(scenario, resolved)
-    flows = sum(senders(resolved, most, most))
-    length = max(outstanding / max(flows, 1) / PER_RTT, 1)
-    seconds = PER_PACKET * (sent + carried) + PER_TRAIN * (sent / length + carried)
-    memory = record_memory(scenario, resolved, options, most, most)
-    memory += traffic_memory(sent + carried, outstanding, items, False)
-    return Estimate("fluid", sent + carried, 0.0, seconds + PER_TRANSFER * items, memory)
+    kept = set(queueing_links(replace(resolved, flows=resolved.rows)))
+    routes = [route_of(resolved.links, f, kept) for f in resolved.rows]
+    steps = scenario.duration / step_of(resolved, routes, scenario.interval, options.steps or STEPS)
+    items, _ = workloads(scenario, resolved)
+    trip = max([x.base_rtt for x in routes[len(resolved.flows) :]], default=0.0)
+    places = items * TRIPS * trip / scenario.duration + FIRST_PLACES * len(resolved.workloads)
+    alone = sum(senders(resolved, most, most))
+    seconds = PER_STEP * steps * (alone + places) + PER_SENDER * alone
+    memory = record_memory(scenario, resolved, options, most, most) + PER_ITEM * items
+    return Estimate("fluid", 0.0, steps, seconds, memory)

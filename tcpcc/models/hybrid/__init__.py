@@ -1,8 +1,8 @@
-"""The hybrid model: foreground flows as packets and background flows as trains, in the same queues.
+"""The hybrid model: foreground flows as packets, background flows in trains, in the same queues.
 
-It is the fluid model (:mod:`tcpcc.models.fluid`). Flows with ``background=True`` travel as
-trains; with a `count` they run as several representatives, each packet of which stands for one
-packet of each of its flows. Each packet of all other traffic is a train of its own.
+Flows with ``background=True`` travel in trains (:mod:`tcpcc.models.trains`). With a `count` they
+run as several representatives, each packet of which stands for one packet of each of its flows.
+Each packet of all other traffic is a train of its own.
 
 The cost is that of the foreground packets plus that of the representatives' trains. The bandwidth
 and the number of background flows do not matter by themselves.
@@ -15,8 +15,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, unknown, whole
-from tcpcc.models.fluid import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
-from tcpcc.models.hybrid.crowds import warn_of_crowds
+from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
+from tcpcc.models.trains.train_limits import warn_of_crowds
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -30,7 +30,7 @@ def simulate(
     *,
     driver: str = "compiled",
     trace: bool | Selection = False,
-    per_rtt: float = PER_RTT,
+    trains: float = PER_RTT,
     representatives: int = REPRESENTATIVES,
     progress: bool = False,
 ) -> Run:
@@ -44,14 +44,14 @@ def simulate(
         driver: "compiled" or "simpy"; both give bit-identical results.
         trace: keep every event of every foreground flow, or only of the named flows. A background
             flow with a trace sends single packets.
-        per_rtt: trains of the background are shorter than a round trip over this number.
+        trains: trains of the background are shorter than a round trip over this number.
         representatives: largest number of senders of a background flow with a `count`.
         progress: show a progress bar.
 
     Raises:
         ScenarioError: no flow has ``background=True``; an unknown driver.
     """
-    from tcpcc.models.fluid.drivers import RUN
+    from tcpcc.models.trains.drivers import RUN
 
     begin = time.thread_time()
     if driver not in RUN:
@@ -63,9 +63,9 @@ def simulate(
         rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
     world = lay_out(scenario, math.inf, at_most, trace)
-    warn_of_crowds(world.resolved)
+    warn_of_crowds(world.resolved, "hybrid")
     foreground = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
-    return RUN[driver](TrainMemory(world, per_rtt, foreground), "hybrid", progress, begin)
+    return RUN[driver](TrainMemory(world, trains, foreground), "hybrid", progress, begin)
 
 
 def _is_single(flow: ResolvedFlow) -> bool:

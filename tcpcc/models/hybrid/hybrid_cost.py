@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import Estimate, Options, record_memory
-from tcpcc.models.fluid import REPRESENTATIVES
+from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, senders
 from tcpcc.models.hybrid import check_background
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
+from tcpcc.models.trains import REPRESENTATIVES
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -28,4 +28,6 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     sent += carried
     memory = record_memory(scenario, resolved, options, *most)
     memory += traffic_memory(sent, outstanding, items, options.trace)
-    return Estimate("hybrid", sent, 0.0, seconds_for(sent, items, options.driver), memory)
+    seconds = seconds_for(sent, items, options.driver)
+    seconds += PER_SENDER * sum(senders(resolved, *most))
+    return Estimate("hybrid", sent, 0.0, seconds, memory)

@@ -1,11 +1,14 @@
-"""The packet model: every packet, every ACK, in two drivers over the same handlers."""
+"""The packet model: every packet, every ACK, in two drivers over the same handlers.
+
+With `trains` several packets of a flow share an event (:mod:`tcpcc.models.trains`).
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import unknown, whole
+from tcpcc.errors import ScenarioError, unknown, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +26,7 @@ def simulate(
     driver: str = "compiled",
     trace: bool | Selection = False,
     stream: str | Path | None = None,
+    trains: float | None = None,
     representatives: int | None = None,
     progress: bool = False,
 ) -> Run:
@@ -30,6 +34,12 @@ def simulate(
     at_most = math.inf
     if representatives is not None:
         at_most = whole("representatives", representatives, low=1)
+    if trains is not None:
+        from tcpcc.models.trains import simulate_in_trains
+
+        if stream is not None:
+            raise ScenarioError(f"stream = {stream!r}: not with trains; leave out one of them")
+        return simulate_in_trains(scenario, trains, at_most, driver, trace, progress)
     if driver == "compiled":
         from tcpcc.models.packet import compiled
         from tcpcc.models.packet.streaming import stream_target

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import Records, address, longer
+from tcpcc.engine.jit import address, longer
 from tcpcc.models.controller_memory import sample_of
+from tcpcc.models.conversation_items import draw_all, items_begun
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
-from tcpcc.scenario.draw import drawn
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -38,7 +37,8 @@ class ConversationMemory:
         self.world = world
         self._owned: list[np.ndarray] = []
         self._first_place = len(world.flows)
-        self._draw()
+        loads = world.resolved.workloads
+        self.conversations, self.items = draw_all(world.scenario, loads, syn=True)
         self._lay_out_kinds()
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
@@ -54,32 +54,6 @@ class ConversationMemory:
         """Schedule the first conversation; each conversation schedules the next one."""
         if len(self.conversations):
             self.world.schedule.add(float(self.conversations["start"][0]), r.BEGINNING, 0)
-
-    def _draw(self) -> None:
-        scenario, loads = self.world.scenario, self.world.resolved.workloads
-        conversations: list[np.ndarray] = []
-        items: list[np.ndarray] = []
-        kinds = 0
-        for load in loads:
-            found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
-            rows = np.zeros(len(found.start), r.CONVERSATION)
-            rows["start"], rows["kind"] = found.start, kinds + found.kind
-            rows["first"] = found.first[:-1] + sum(len(part) for part in items)
-            rows["items"] = np.diff(found.first)
-            rows["place"] = -1
-            part = np.zeros(len(found.packets), r.ITEM)
-            before = np.concatenate([[0], np.cumsum(found.packets)])
-            part["limit"] = before[1:] - np.repeat(before[found.first[:-1]], rows["items"])
-            part["limit"] += int(load.spec.flow.transport.handshake)
-            part["gap"] = found.gap
-            part["begun"] = part["done"] = math.nan
-            conversations.append(rows)
-            items.append(part)
-            kinds += len(load.kinds)
-        self.items: Records = np.concatenate(items)
-        in_any_order = np.concatenate(conversations)
-        order = np.argsort(in_any_order["start"], kind="stable")
-        self.conversations: Records = in_any_order[order]
 
     def _lay_out_kinds(self) -> None:
         """For each kind, make the flow record, controller state and sample that places copy."""
@@ -179,20 +153,5 @@ class ConversationMemory:
 
     def record(self) -> dict[str, Any]:
         """The items handed to connections, in the order of conversations; see `recording.ITEMS`."""
-        counts = self.conversations["items"]
-        owner = np.repeat(np.arange(len(counts)), counts)
-        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        rows = self.items[np.repeat(self.conversations["first"], counts) + place]
-        before = np.where(place == 0, 0, np.roll(rows["limit"], 1))
-        kind = self.conversations["kind"][owner]
-        shake = self._flows["handshake"][kind]
-        size = rows["limit"] - before - np.where(place == 0, shake, 0)
-        begun = ~np.isnan(rows["begun"])
-        return {
-            "item_flow": (self._first_place + kind)[begun],
-            "item_conversation": owner[begun],
-            "item_number": place[begun],
-            "item_size": size[begun].astype(float),
-            "item_start": rows["begun"][begun],
-            "item_finished": rows["done"][begun],
-        }
+        syn = self._flows["handshake"]
+        return items_begun(self.conversations, self.items, self._first_place, syn)

@@ -7,29 +7,20 @@ and no packet of the connection is in the network.
 
 import math
 
-from tcpcc.engine.jit import accessor, compiled, record_dtype
-from tcpcc.engine.streams import STREAM_FIELDS, jump
+from tcpcc.engine.jit import compiled, index_at
+from tcpcc.engine.streams import jump
+from tcpcc.models.conversation_records import conversation_at, copy_words, item_at, stream_at
 from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.packet_records import (
     FLOW,
     WRITE,
-    conversation_at,
     flow_at,
-    item_at,
     kind_at,
 )
 from tcpcc.transport.flow_record import TCP_FLOW, tcp_at
 
-word_at = accessor(record_dtype({"value": int}))
-stream_at = accessor(record_dtype(STREAM_FIELDS))
 FLOW_WORDS = FLOW.itemsize // 8
 TCP_WORDS = TCP_FLOW.itemsize // 8
-
-
-@compiled
-def copy_words(target, source, count):
-    for i in range(count):
-        word_at(target, i).value = word_at(source, i).value
 
 
 @compiled
@@ -38,7 +29,7 @@ def take_place(w, number):
     c = conversation_at(w.conversations, number)
     kind = kind_at(w.kinds, c.kind)
     w.free_places -= 1
-    place = word_at(w.free, w.free_places).value
+    place = index_at(w.free, w.free_places).at
     flow = flow_at(w.flows, place)
     copy_words(w.flows + place * 8 * FLOW_WORDS, kind.flow, FLOW_WORDS)
     flow.index = place
@@ -106,5 +97,5 @@ def leave_place(w, flow):
     c.loss_events = tcp.loss_events
     c.place = -1
     flow.conversation = 0
-    word_at(w.free, w.free_places).value = flow.index
+    index_at(w.free, w.free_places).at = flow.index
     w.free_places += 1

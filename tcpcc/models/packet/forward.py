@@ -135,7 +135,9 @@ def refuses(w, link, flow, p, time, since, size, waiting):
     """
     if link.loss > 0 and uniform(link) < link.loss:
         return True
-    sending = comes_first(time, since, link.busy_until, link.begin) and link.begin < math.inf
+    sending = comes_first(time, since, link.busy_until, link.begin) and (
+        link.begin < math.inf or link.left > 0
+    )
     if link.in_bytes != 0:
         held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
         full = held + size > link.capacity
@@ -209,8 +211,6 @@ def transmit(w, link, time, size, waiting):
             link.duration = 8 * size / link.rate
         duration = link.duration
     else:  # rate 0: `retime` sets the times when the rate changes
-        if link.busy_until < math.inf:
-            link.resumes = link.busy_until
         begin = math.inf
         duration = 0.0
     if link.busy_until >= time:  # a departure at this instant comes after the arrival
@@ -267,7 +267,8 @@ def record_crossing(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, flow, link, time, p):
+def note_drop(w, flow, link, time, p, arrives):
+    """Record a drop; `arrives`: whether the record does not count the packet's arrival yet."""
     flow.dropped += 1
     if time <= w.duration:
         k = min(bin_of(w, time), w.n_bins - 1)
@@ -278,7 +279,7 @@ def note_drop(w, flow, link, time, p):
         if link.recorded != 0:
             b = link_bin_at(link.bins, k)
             b.drops += flow.count
-            if link.scheduled == 0:  # a scheduled link counts a packet on arrival
+            if arrives:
                 b.arrived += flow.count
     trace(w, flow, time, DROP, p.seq, float(link.ident))
 
@@ -358,7 +359,7 @@ def forward(w, flow, p, time):
             time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
         since = link.begin
         if time < 0:
-            note_drop(w, flow, link, arrival, p)
+            note_drop(w, flow, link, arrival, p, True)
             release_header(w, p.header)
             return
         p = at_hop(p, p.hop + 1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, entry, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.conversation_records import conversation_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
@@ -41,7 +42,6 @@ from tcpcc.models.packet.packet_records import (
     WRITE,
     cbr_at,
     change_at,
-    conversation_at,
     event_at,
     flow_at,
     lane_at,
@@ -405,24 +405,40 @@ def handle_departure(w, ident, now):
 
 
 @not_inlined
-def retime(w, link, ident, now):
-    """Reschedule the waiting packets of a link after a change of its rate or delay.
+def retime(w, link, ident, now, rate):
+    """Reschedule the packets of a link after a change of its delay, or of its rate from `rate`.
 
-    The packet being sent keeps its time, as in ns-2. At rate 0 packets wait until the rate changes.
+    The rest of the packet being sent is sent at the new rate. At rate 0 it waits until the rate
+    changes, as the packets behind it do.
     """
     lane = lane_at(link.lane, 0)
     waiting = link.queue_tail - link.queue_head
     first = lane.flight_tail - waiting
-    if waiting == 0:
+    stood = rate == 0
+    end = link.busy_until
+    if waiting > 0:
+        end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
+    moved = first  # the first packet with a new time
+    if link.rate != rate and (link.left > 0 or now < end < math.inf):
+        left = link.left if stood else (end - now) * rate
+        new_end = now + left / link.rate if link.rate > 0 else math.inf
+        if link.recorded != 0 and not stood:
+            add_sending(w, link, now, end, left, -1.0)
+        if link.recorded != 0 and link.rate > 0:
+            add_sending(w, link, now, new_end, left, 1.0)
+        link.left = left if link.rate == 0 else 0.0
+        moved = first - 1
+        p = packet_at(lane.flight, moved & lane.flight_mask)
+        p.time = new_end + (link.delay if stood else p.time - end)
+        if moved > lane.flight_head:
+            p.time = max(p.time, packet_at(lane.flight, (moved - 1) & lane.flight_mask).time)
+        end = new_end
+    elif waiting == 0:
         return
-    end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
-    stood = end == math.inf
-    if link.rate == 0:
-        if not stood:
-            link.resumes = end
+    elif link.rate == 0:
         end = math.inf
     elif stood:
-        end = max(now, link.resumes)
+        end = now
     last = 0.0
     if first > lane.flight_head:
         last = packet_at(lane.flight, (first - 1) & lane.flight_mask).time
@@ -449,13 +465,51 @@ def retime(w, link, ident, now):
         p.time = max(end + link.delay, last)
         last = p.time
     link.busy_until = end
-    for i in range(w.heap_size):  # move the link's entry if its first packet has a new time
+    if moved == lane.flight_head:
+        move_arrival(w, ident, packet_at(lane.flight, moved & lane.flight_mask), stood)
+
+
+@compiled
+def move_arrival(w, ident, p, stood):
+    """Move the event of a lane to the new time of its first packet."""
+    for i in range(w.heap_size):
         e = event_at(w.heap, i)
-        if e.kind == ARRIVAL and e.id == ident and first == lane.flight_head:
+        if e.kind == ARRIVAL and e.id == ident:
             if stood:
-                e.since = packet_at(lane.flight, first & lane.flight_mask).since
-            reschedule(w, i, packet_at(lane.flight, first & lane.flight_mask).time)
+                e.since = p.since
+            reschedule(w, i, p.time)
             return
+
+
+@not_inlined
+def retime_scheduled(w, link, ident, now, rate):
+    """As :func:`retime`, for the packet that a scheduled link is sending."""
+    if link.rate == rate or not (link.left > 0 or link.busy_until > now):
+        return
+    lane = lane_at(link.lane, 0)
+    end = link.busy_until
+    left = link.left if rate == 0 else (end - now) * rate
+    new_end = now + left / link.rate if link.rate > 0 else math.inf
+    if link.recorded != 0 and rate > 0:
+        add_sending(w, link, now, end, left, -1.0)
+    if link.recorded != 0 and link.rate > 0:
+        add_sending(w, link, now, new_end, left, 1.0)
+    link.left = left if link.rate == 0 else 0.0
+    link.busy_until = new_end
+    newest = lane.flight_tail - 1
+    p = packet_at(lane.flight, newest & lane.flight_mask)
+    before = 0.0
+    if newest > lane.flight_head:
+        before = packet_at(lane.flight, (newest - 1) & lane.flight_mask).time
+    p.time = max(new_end + link.delay, before)
+    link.newest = p.time
+    for i in range(w.heap_size):
+        e = event_at(w.heap, i)
+        if e.kind == DEPARTURE and e.id == ident:
+            reschedule(w, i, new_end)
+            break
+    if newest == lane.flight_head:
+        move_arrival(w, ident, p, False)
 
 
 @not_inlined
@@ -490,6 +544,7 @@ def handle_change(w, ident, now):
     if not math.isnan(c.share):
         link.share = c.share
     if not (math.isnan(c.rate) and math.isnan(c.delay)):
+        rate = link.rate
         if link.scheduled == 0:
             leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
@@ -498,8 +553,10 @@ def handle_change(w, ident, now):
         if not math.isnan(c.delay):
             link.delay = c.delay
         if link.scheduled == 0:
-            retime(w, link, c.link, now)
-        elif link.sending == 0:
+            retime(w, link, c.link, now, rate)
+        elif link.sending != 0:
+            retime_scheduled(w, link, c.link, now, rate)
+        else:
             serve_next(w, link, now)
 
 
@@ -614,14 +671,16 @@ def send_more(world, ident, packets, now):
     w.since = now
     flow = flow_at(w.flows, ident)
     f = tcp_at(w.tcp, ident)
+    if not sender.is_opened(f):  # the start is an event of this instant
+        f.to_send += packets
+        return
     begin_turn(w, flow, f)
     sender.before_write(f)
     f.to_send += packets
     f.finished = math.nan
     set_open(w, flow, 1)
     sample_flow(w, flow, w.now)
-    f.burst = f.max_burst
-    sender.resume_sending(f, w.now)
+    sender.write_data(f, w.now)
     finish_turn(w, flow, w.now)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.errors import unknown
-from tcpcc.models.estimates import Estimate, Options, record_memory, senders
+from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, senders
 from tcpcc.scenario.draw import drawn
 from tcpcc.scenario.traffic import CBR, Flow
 
@@ -43,7 +43,9 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     sent += carried
     memory = record_memory(scenario, resolved, options, at_most, at_most)
     memory += traffic_memory(sent, outstanding, items, options.trace)
-    return Estimate("packet", sent, 0.0, seconds_for(sent, items, options.driver), memory)
+    seconds = seconds_for(sent, items, options.driver)
+    seconds += PER_SENDER * sum(senders(resolved, at_most, at_most))
+    return Estimate("packet", sent, 0.0, seconds, memory)
 
 
 def seconds_for(packets: float, items: float, driver: str) -> float:

@@ -106,7 +106,7 @@ LINK = record_dtype(
         ("recorded", INT32), ("in_bytes", INT32),
         ("sending_since", float), ("sending_bytes", float), ("queue_bytes", float),
         ("capacity", float), ("loss", float), ("bins", int),
-        ("resumes", float),
+        ("left", float),  # bits of a packet that rate 0 stopped while it was being sent
         *QUEUE_FIELDS, ("open", int), ("dropped", int), ("marked", int),
         *STREAM_FIELDS,
         # of a scheduled link: number of waiting packets, its inner queues, whether it is sending,
@@ -157,13 +157,6 @@ CHANGES = record_dtype(
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
 NOTE = record_dtype({"place": int, "column": int})  # place in the state; column of the trace
-CONVERSATION = record_dtype(
-    {
-        "start": float, "kind": int, "first": int, "items": int,
-        "place": int, "timeouts": int, "loss_events": int,
-    }
-)  # fmt: skip
-ITEM = record_dtype({"limit": int, "gap": float, "begun": float, "done": float})
 KIND = record_dtype({"flow": int, "tcp": int, "memory": int})
 
 world_at = accessor(WORLD)
@@ -180,6 +173,4 @@ event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
 note_at = accessor(NOTE)
-conversation_at = accessor(CONVERSATION)
-item_at = accessor(ITEM)
 kind_at = accessor(KIND)

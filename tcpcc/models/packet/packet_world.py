@@ -16,6 +16,8 @@ from tcpcc.errors import TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import RuleError, Suspect, blame, suspects
 from tcpcc.models.controller_memory import record_of
+from tcpcc.models.layout import SENSIBLE, beyond_run, packets_in_run
+from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.header_memory import HeaderMemory
@@ -26,7 +28,6 @@ from tcpcc.models.packet.schedule import Schedule
 from tcpcc.models.packet.sender_memory import ENDLESS, SenderMemory
 from tcpcc.models.packet.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory
-from tcpcc.models.refusals import warn_of_unread_headers
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class PacketWorld:
         stream: the file that the record is written to; bins are kept on the same disk.
         at_most: largest number of senders that one flow with a `count` has; each packet of a sender
             stands for a packet of each of its flows.
-        foreground: the same for flows without ``background=True``. Default: `at_most`.
+        resolved: the resolved scenario; then `at_most` has no effect. Default: resolve it.
     """
 
     def __init__(
@@ -62,13 +63,13 @@ class PacketWorld:
         growing: bool = False,
         stream: Path | None = None,
         at_most: float = math.inf,
-        foreground: float | None = None,
+        resolved: Resolved | None = None,
     ) -> None:
         self.scenario = scenario
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
         self.growing = growing
-        self.resolved: Resolved = scenario.resolve(at_most=at_most, foreground=foreground)
+        self.resolved: Resolved = resolved or scenario.resolve(at_most=at_most)
         warn_of_unread_headers(self.resolved)
         self.w: Records = record_of(r.WORLD)
         self.rings = Rings()
@@ -143,19 +144,30 @@ class PacketWorld:
         self.w["need"] = 0
 
     def _check_window(self, i: int) -> None:
-        """Refuse a window that needs more memory than the machine has free."""
+        """Refuse a window that no path fills, or that needs more memory than is free."""
         row = self.tcp[i]
         flow, name = self._sender_at(i)
         assert flow.controller is not None
         state = record_view(flow.controller.state_dtype, int(row["state"]))
         window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
-        needed = window * t.SEGMENT.itemsize
-        if needed > _SMALL and needed > memory_left():
-            raise TcpccError(
-                f"flow {name!r}, controller {flow.controller.name!r}: its window at"
-                f" t = {self.w['now'][0]:g} s is {window:.3g} packets, which take"
-                f" {needed / 2**30:.3g} GiB; {memory_left() / 2**30:.3g} GiB are free"
+        of_packet = sum(
+            ring.itemsize for (field, k), ring in self.rings.arrays.items()
+            if k == i and field in ("segments", "stamps")
+        )  # fmt: skip
+        needed = 3 * window * of_packet  # a ring has up to twice the places, beside the old ring
+        room = packets_in_run(self.resolved, flow, self.scenario.duration)
+        if window > max(room, SENSIBLE):
+            limit = beyond_run(room)
+        elif needed > _SMALL and needed > memory_left():
+            limit = (
+                f"they take {needed / 2**30:.3g} GiB, and {memory_left() / 2**30:.3g} GiB are free"
             )
+        else:
+            return
+        raise TcpccError(
+            f"flow {name!r}, controller {flow.controller.name!r}: its window at"
+            f" t = {self.w['now'][0]:g} s is {window:.3g} packets: {limit}"
+        )
 
     @property
     def address(self) -> int:

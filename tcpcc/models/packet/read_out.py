@@ -36,12 +36,16 @@ def result(
     Raises:
         ScenarioError: no bin has ended by `until`.
     """
-    changes = sorted([*world.resolved.changes, *world.schedule.by_hand], key=lambda c: c.spec.at)
+    by_hand = [c for c in world.schedule.by_hand if c.spec.at < world.scenario.duration]
+    changes = sorted([*world.resolved.changes, *by_hand], key=lambda c: c.spec.at)
     resolved = replace(world.resolved, changes=tuple(changes))
+    scenario = world.scenario
+    if by_hand:
+        scenario = scenario.replace(changes=[change.spec for change in changes])
 
     def record(series: Series) -> xr.Dataset:
         data = dataset(
-            world.scenario,
+            scenario,
             resolved,
             series,
             model=model,

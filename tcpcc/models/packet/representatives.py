@@ -11,9 +11,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
+from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, ScenarioWarning
+
+#: Time over which trains of representatives start, as a share of the time that a link needs for one
+#: packet of each of their flows. From 0.04 to 1 the results of 44 cases are alike; at 0 all
+#: representatives time out in step for ever.
+START = 0.1
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +34,34 @@ if TYPE_CHECKING:
 def count_of(flow: ResolvedFlow) -> int:
     """Number of flows that a sender stands for."""
     return getattr(flow.spec, "count", 1)
+
+
+def spread_starts(scenario: Scenario, resolved: Resolved) -> Resolved:
+    """Let representatives start one after the other, as a link sends the packets of their flows.
+
+    The packets of flows that start at once leave a link one by one. Those of representatives that
+    start at once do not: a packet that stands for several arrives in the time that the link needs
+    for them, so one that arrives at the same instant does not meet them.
+    """
+    work: dict[Link, float] = {}  # time that a link needs for one packet of each flow, s
+    for flow, link in _on_links(scenario, resolved):
+        bits = count_of(flow) * 8 * flow.spec.packet_size
+        work[link] = work.get(link, 0.0) + (bits / link.rate if link.rate else 0.0)
+    later: dict[str, float] = {}
+    for flow, link in _on_links(scenario, resolved):
+        later[flow.name] = max(later.get(flow.name, 0.0), START * work[link])
+    flows = []
+    for flow in resolved.flows:
+        spec: Any = flow.spec
+        if later.get(flow.name, 0.0) > 0:
+            words: dict[str, int] = {}
+            seed_stream(words, scenario.seed, f"flow {flow.name}: start")
+            end = scenario.duration if spec.stop is None else min(spec.stop, scenario.duration)
+            most = min(later[flow.name], (end - spec.start) / 2)
+            start = spec.start + most * uniform(SimpleNamespace(**words))
+            flow = replace(flow, spec=spec._with(start=start))
+        flows.append(flow)
+    return replace(resolved, flows=tuple(flows))
 
 
 def check_counts(scenario: Scenario, resolved: Resolved) -> None:

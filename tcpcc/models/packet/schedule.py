@@ -21,7 +21,7 @@ class Schedule:
 
     Attributes:
         heap: records EVENT; the first ``w.heap_size`` are in use.
-        by_hand: changes made during the run, which are not part of the scenario.
+        by_hand: changes made during the run; the scenario of the result includes them.
     """
 
     def __init__(self, world: PacketWorld) -> None:
@@ -73,7 +73,7 @@ class Schedule:
             self.add(spec.stop, r.FLOW_STOP, i)
 
     def change_now(self, change: ResolvedChange) -> None:
-        """Schedule a change that is not part of the scenario."""
+        """Schedule a change that the scenario does not have yet."""
         self.by_hand.append(change)
         self._add_change(change)
 

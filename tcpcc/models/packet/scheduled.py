@@ -104,7 +104,7 @@ def enter_scheduled(w, link, flow, p, time):
         refused = refused or (full and q.evict < 0)
     if refused:
         link.dropped += 1
-        note_drop(w, flow, link, time, p)
+        note_drop(w, flow, link, time, p, False)
         release_header(w, p.header)
         return
     store(w, link, int(q.inner), p, time, size)
@@ -183,7 +183,7 @@ def drop_stored(w, link, p, time):
     """Drop a packet that has waited."""
     link.dropped += 1
     flow = flow_at(w.flows, p.flow)
-    note_drop(w, flow, link, time, p)
+    note_drop(w, flow, link, time, p, False)
     release_header(w, p.header)
     if flow.conversation != 0:
         leave_place(w, flow)

@@ -29,12 +29,12 @@ _SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
 # Settings of a transport that have the same name in its record
 _COPIED = (
-    "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "abc_limit",
-    "whole_window", "count_delivered", "gso_segments", "gso_time", "dupack_threshold",
+    "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "window_decay",
+    "abc_limit", "whole_window", "count_delivered", "gso_segments", "gso_time", "dupack_threshold",
     "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
     "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every", "quick_acks",
     "syn_rtt", "idle_restart",
-    "gradual_marks", "rto_margin", "hold_ssthresh",
+    "gradual_marks", "ecn_control", "rto_margin", "hold_ssthresh", "flight_ssthresh",
 )  # fmt: skip
 
 

@@ -257,7 +257,7 @@ class PacketSimulation:
         jitter: Quantity | None = None,
         jitter_share: float | None = None,
     ) -> None:
-        """Change `link` now.
+        """Change `link` now; the scenario of the result includes the change.
 
         The link must have been made with ``variable=True``. Its jitter can change only if the link
         was made with a nonzero `jitter`, or if the scenario changes its jitter.

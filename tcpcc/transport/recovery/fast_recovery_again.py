@@ -27,6 +27,7 @@ register(
         "Reno by RFC 5681 alone: three duplicate ACKs always cause a fast retransmit",
         on_ack,
         source="RFC 5681; 4.3BSD-Reno",
+        law="one_hole",
         coasts=True,
     )
 )

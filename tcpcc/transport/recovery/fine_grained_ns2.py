@@ -136,6 +136,7 @@ register(
             "begun": State(0, "s", "when the flow's first packet was sent"),
         },
         source="ns-2.35, tcp-vegas.cc",
+        law="partial_acks",
         coasts=True,
         stale_rounds=True,
         newest_only=True,

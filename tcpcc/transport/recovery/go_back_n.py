@@ -25,6 +25,7 @@ register(
         "go-back-N in slow start",
         on_ack,
         source="Jacobson 1988; RFC 5681",
+        law="go_back_n",
         coasts=True,
     )
 )

@@ -28,7 +28,11 @@ import numpy as np
 
 from tcpcc.definition import Definition, Param, Registry, Rule, State
 from tcpcc.engine.subset import Fields, check_rule
+from tcpcc.errors import refuse
 from tcpcc.transport.flow_record import TCP_FLOW
+
+#: Laws of recovery for the fluid model; `tcpcc.models.fluid.fluid_recovery` has them.
+LAWS = ("sack", "prr", "rack", "partial_acks", "one_hole", "go_back_n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +57,9 @@ class Recovery(Definition):
             that it acknowledges was sent once.
         proportional: the window is reduced over the round trip after a loss (RFC 6937).
         coasts: while nothing is missing, ``on_ack`` reads no segment's record but that of `f.ack`,
-            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.fluid.coasting`).
+            and sends by `output.fill` or `output.send_run` (:mod:`tcpcc.models.trains.coasting`).
+        law: how it repairs losses, for the fluid model, one of :data:`LAWS`. "": the fluid model
+            refuses the recovery.
 
     The source of each rule is checked when the recovery is created, as for a controller.
 
@@ -77,9 +83,12 @@ class Recovery(Definition):
     newest_only: bool = False
     proportional: bool = False
     coasts: bool = False
+    law: str = ""
     validate: Callable[[dict[str, float]], str | None] | None = None
 
     def __post_init__(self) -> None:
+        if self.law and self.law not in LAWS:
+            raise refuse(f"recovery {self.name!r}: law", self.law, f"one of {', '.join(LAWS)}")
         fields = frozenset(TCP_FLOW.names or ())
         state, params, _ = self.records(())
         for rule_name, rule in self.rules.items():

@@ -66,6 +66,7 @@ def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
         params={"impatient": Flag(impatient, doc)},
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
+        law="partial_acks",
         coasts=True,
     )
 

@@ -361,6 +361,7 @@ register(
             "repeats": State(0, "0 or 1", "the probe repeats a packet", kind=int),
         },
         source="RFC 8985; RFC 6937",
+        law="rack",
         selective=True,
         proportional=True,
     )

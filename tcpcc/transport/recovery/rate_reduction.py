@@ -120,6 +120,7 @@ def add(name, summary, source, today):
             },
             state=SCOREBOARD | REDUCTION,
             source=source,
+            law="prr",
             coasts=True,
             selective=True,
             proportional=True,

@@ -291,6 +291,7 @@ register(
         on_undo=unmark_scoreboard,
         state=SCOREBOARD,
         source="RFC 6675",
+        law="sack",
         coasts=True,
         selective=True,
     )

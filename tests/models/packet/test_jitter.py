@@ -1,7 +1,5 @@
 """Links and hosts with random delays: jitter, reordering, aggregation, processing times."""
 
-import warnings
-
 import numpy as np
 import pytest
 from drivers import both_drivers
@@ -168,16 +166,10 @@ def test_invalid_settings_are_refused(settings, text):
         tc.Link("a", "b", rate="1 Mbps", delay=0, **settings)
 
 
-def test_the_mean_field_uses_the_mean_delay_and_warns():
-    late = scenario(jitter="20 ms")
-    with pytest.warns(UserWarning, match="meanfield model: the jitter of 'bottleneck' is replaced"):
-        jittered = tc.simulate(late, "meanfield")
-
+def test_an_equilibrium_uses_the_mean_delay():
+    jittered = tc.equilibrium(scenario(jitter="20 ms"))
     longer = with_jitter(scenario(), ["bottleneck"], delay="30 ms")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        plain = tc.simulate(longer, "meanfield")
-    np.testing.assert_array_equal(jittered.data["cwnd"], plain.data["cwnd"])
+    assert jittered.identical(tc.equilibrium(longer))
 
 
 def aggregated(period="10 ms", name="bottleneck<", **settings):
@@ -209,11 +201,7 @@ def test_both_drivers_give_the_same_bits_with_aggregation():
     both_drivers(with_jitter(aggregated("7 ms"), ["bottleneck"], jitter="3 ms", aggregation="2 ms"))
 
 
-def test_aggregation_survives_toml_and_the_mean_field_uses_half():
+def test_aggregation_survives_toml_and_its_mean_is_half():
     case = aggregated("10 ms")
     assert tc.Scenario.from_toml(case.to_toml()) == case
     assert case.net.links[1].mean_delay == pytest.approx(0.025)
-    with pytest.warns(
-        UserWarning, match="the aggregation of 'bottleneck<' is replaced by its mean"
-    ):
-        tc.simulate(case, model="meanfield")

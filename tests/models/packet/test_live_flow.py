@@ -99,6 +99,100 @@ def test_data_sent_later_by_a_process_arrives():
     assert all(b - a > 1 for a, b in itertools.pairwise(times))
 
 
+PAUSE, PACKETS = 3.0, 500
+
+
+def as_conversation(flow):
+    payload = flow.packet_size - flow.header
+    kind = tc.Conversation(PACKETS * payload, items=2, gap=PAUSE)
+    load = tc.Workload(flow, kind, interarrival=1, count=1)
+    case = tc.Scenario(NET, [], duration=12, workloads=load)
+    return tc.simulate(case, trace=True)
+
+
+def as_calls(flow, add):
+    flow = flow.replace(size=PACKETS, name="f", start=1)
+    flows = [tc.CBR("1 kbps", on=[(11, 12)])] if add else [flow]
+    case = tc.Scenario(NET, flows, duration=12)
+    sim = tc.PacketSimulation(case, trace=True, growing=add)
+
+    def application():
+        live = sim.add(flow) if add else sim.flow("f")  # ties depend on the start
+        yield live.finished
+        yield sim.env.timeout(PAUSE)
+        live.send(PACKETS)
+
+    sim.env.process(application())
+    return sim.run()
+
+
+def sent_by(run):
+    rows = run.trace()
+    rows = rows[(rows["event"] == "send") & (rows["cwnd"] > 0)]
+    times = rows["time"].to_numpy()
+    return times - times[0], rows["cwnd"].to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("controller", "recovery"),
+    [("reno", "newreno"), ("cubic", "sack-prr"), ("bbr3", "rack-tlp"), ("vegas", "vegas")],
+)
+def test_a_conversation_and_a_process_that_sends_are_one_sender(controller, recovery):
+    """Packet by packet: an idle period ends alike, however the application is stated."""
+    flow = tc.Flow(controller, recovery=recovery)
+    times, windows = sent_by(as_conversation(flow))
+    for add in (False, True):
+        other_times, other_windows = sent_by(as_calls(flow, add))
+        assert other_times == pytest.approx(times, abs=1e-9)
+        assert other_windows == pytest.approx(windows, rel=1e-9)
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic"])
+def test_after_a_pause_a_process_sends_at_most_an_initial_window_at_once(controller):
+    """RFC 5681, 4.1."""
+    run = as_calls(tc.Flow(controller), add=False)
+    times, windows = sent_by(run)
+    k = 1 + (times[1:] - times[:-1] > PAUSE / 2).argmax()
+    assert windows[k] == 10
+    assert (abs(times - times[k]) < 0.005).sum() == 10
+
+
+def test_data_added_before_the_first_packet_is_part_of_the_transfer():
+    """``send`` in the instant in which the flow starts, before its start is handled."""
+    case = tc.Scenario(NET, [tc.Flow("reno", size=5)], duration=5)
+    sim = tc.PacketSimulation(case, growing=True)
+    whole = tc.simulate(tc.Scenario(NET, [tc.Flow("reno", size=5)] * 2, duration=5))
+
+    def application():
+        sim.add(tc.Flow("reno", size=2)).send(3)
+        yield sim.env.timeout(0)
+
+    sim.env.process(application())
+    run = sim.run()
+    assert list(run.totals()["sent"]) == list(whole.totals()["sent"])
+    assert list(run.totals()["delivered"]) == [5, 5]
+
+
+def test_data_sent_in_fast_recovery_wait_for_an_ack():
+    """As items of a conversation do: `write_data` releases nothing between duplicate ACKs."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 10)
+    sim = tc.PacketSimulation(tc.Scenario(net, [tc.Flow("reno", size=300)], duration=9), trace=True)
+    called = []
+
+    def application():
+        flow = sim.flow("reno1")
+        yield flow.loss()
+        yield sim.env.timeout(1e-5)
+        called.append(sim.now)
+        flow.send(200)
+
+    sim.env.process(application())
+    run = sim.run()
+    rows = run.trace()
+    assert not ((rows["event"] == "send") & (rows["time"] == called[0])).any()
+    assert float(run.data["delivered"].sum()) == 500
+
+
 @pytest.mark.parametrize(
     ("act", "text"),
     [

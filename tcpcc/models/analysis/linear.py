@@ -1,0 +1,372 @@
+"""The smooth limit linearised about its equilibrium: x'(t) = sum over k of A_k x(t - tau_k).
+
+Derivatives are finite differences of the drift that is integrated; the rules are called at states
+near the equilibrium. Delays combine them algebraically: a small change of any quantity is a sum of
+changes of the state at earlier times (:class:`Past`). The change of a delay has no first-order
+effect, because at equilibrium the delayed quantity is constant. The rate at which a growing queue
+passes packets does have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.engine.jit import address
+from tcpcc.errors import TcpccError
+from tcpcc.models.analysis.delay_roots import characteristic
+from tcpcc.models.analysis.drift import drift_of
+from tcpcc.models.analysis.equilibrium import Balance, Solver
+from tcpcc.models.analysis.smooth_world import FlowClass
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+
+SMALL = 1e-5  # relative step of the finite differences of a controller's drift
+WIDE = 0.01  # the same for a queue discipline; spans steps by whole packets
+NOTHING = 1e-12  # smaller derivatives and drop shares count as 0
+ONE_SLOPE = 0.1  # largest relative difference between left and right slope that counts as smooth
+NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances from the present
+
+Array = NDArray[np.float64]
+Hop = tuple[int, int]  # number of a class, and of a link on its path
+
+
+class NotSmoothError(TcpccError):
+    """A rule switches at the equilibrium, so the smooth limit cannot be linearised there."""
+
+
+class Past:
+    """A small change of a quantity: a sum of rows times changes of the state at earlier times.
+
+    Args:
+        terms: delay in s -> row, shape [state].
+    """
+
+    def __init__(self, terms: dict[float, Array] | None = None) -> None:
+        self.terms = terms or {}
+
+    def __add__(self, other: Past) -> Past:
+        total = dict(self.terms)
+        for delay, row in other.terms.items():
+            total[delay] = total[delay] + row if delay in total else row
+        return Past(total)
+
+    def __mul__(self, factor: float) -> Past:
+        return Past({delay: factor * row for delay, row in self.terms.items()})
+
+    __rmul__ = __mul__
+
+    def later(self, delay: float) -> Past:
+        """The same change, delayed by `delay` s."""
+        return Past({round(tau + delay, 12): row for tau, row in self.terms.items()})
+
+
+class Linear:
+    """The smooth limit of a scenario, linearised about its equilibrium.
+
+    Attributes:
+        terms: delay in s -> matrix, shape [state, state].
+        open_terms: the same without the feedback of losses, marks and round-trip times to senders.
+        names: names of the states.
+        balance: the equilibrium.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.solver = Solver(scenario)
+        self.world = self.solver.world
+        self.balance: Balance = self.solver.solve()
+        self.full = [int(k) for k in np.flatnonzero(self.balance.backlog > 0)]
+        self.names: list[str] = []
+        self.at: dict[tuple[str, int], int] = {}  # index of the first state of a class or queue
+        self._number_states()
+        self.hop_rates = self.solver.hop_rates(self.balance.rate, self.balance.hits)
+        # changes: of the arrivals of one flow at a hop, of the shares lost and marked there, and of
+        # the growth of a link's queueing delay
+        self.into: dict[Hop, Past] = {}
+        self.lost: dict[Hop, Past] = {}
+        self.marked: dict[Hop, Past] = {}
+        self.pace: dict[int, Past] = {}
+        # the time derivative of each state's change, in two parts: without the feedback of losses,
+        # marks and round-trip times, and this feedback
+        self.rows = [Past() for _ in self.names]
+        self.feedback = [Past() for _ in self.names]
+        for k in range(len(self.world.links)):
+            self._add_link(k)
+        for i, one in enumerate(self.world.classes):
+            if one.flow.controller is not None:
+                self._add_class(i, one)
+        self._keep_what_matters()
+
+    def _number_states(self) -> None:
+        w = self.world
+        for i, one in enumerate(w.classes):
+            if one.flow.controller is None:
+                continue
+            names = w.states[i].dtype.names or ()
+            if w.states[i].dtype.itemsize // 8 != len(names):
+                raise NotSmoothError(
+                    f"controller {one.flow.controller.name!r} keeps an array in its state"
+                )
+            self.at["class", i] = len(self.names)
+            self.names += [f"{one.name}.{name}" for name in names]
+        for k in self.full:
+            self.at["backlog", k] = len(self.names)
+            self.names.append(f"{w.links[k].name}.backlog")
+            if k in w.queues:
+                self.at["queue", k] = len(self.names)
+                self.names += [f"{w.links[k].name}.{x}" for x in w.queues[k].names]
+
+    def _past(self, *entries: tuple[int, float]) -> Past:
+        row = np.zeros(len(self.names))
+        for place, value in entries:
+            row[place] += value
+        return Past({0.0: row})
+
+    # -------------------------------------------------------------- slopes of flows and queues
+
+    def _class_slopes(self, i: int, one: FlowClass) -> list[Array]:
+        """Derivatives of a class's drift by its state, its rates of ACKs, losses and marks, and its
+        RTT."""
+        w, b = self.world, self.balance
+        row, y = w.rows[i], w.states[i].view(float).reshape(-1).copy()
+        row["quantum"] = 1.0
+        gone, marked = self.solver.feedback(one, b.hits)
+        acks = b.rate[i] * (1 - gone)
+        seen = {"acks": acks, "losses": acks * gone / (1 - gone), "marks": acks * marked}
+        seen["rtt"] = b.rtt[i]
+
+        def drift(state: Array, **other: float) -> Array:
+            for name, value in {**seen, **other}.items():
+                row[name] = value
+            at, out = np.ascontiguousarray(state), np.zeros(len(y))
+            drift_of(address(w.rows), i, address(at), NOW, address(out))
+            return out
+
+        def slope(f: Callable[[float], Array], x: float) -> Array:
+            h = SMALL * max(abs(x), 1e-3)
+            return (f(x + h) - f(x - h)) / (2 * h)
+
+        def by(j: int) -> Array:
+            def moved(x: float) -> Array:
+                state = y.copy()
+                state[j] = x
+                return drift(state)
+
+            return slope(moved, y[j]) if np.isfinite(y[j]) else np.zeros(len(y))
+
+        def by_seen(name: str) -> Array:
+            value = seen[name]
+            return slope(lambda x: drift(y, **{name: x}), value) if value else np.zeros(len(y))
+
+        step = np.zeros_like(y)
+        step[0] = SMALL * y[0]
+        up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
+        # the same slope, not 0, above and below the window
+        if not b.still[i] or not abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)):
+            name = one.flow.controller.name if one.flow.controller else ""
+            raise NotSmoothError(
+                f"flow {one.name!r}: the rules of {name!r} switch at the equilibrium"
+            )
+        return [np.array([by(j) for j in range(len(y))]).T, *map(by_seen, seen)]
+
+    def _queue_slopes(self, k: int) -> list[tuple[Array, float, float]]:
+        """Derivatives of a discipline's drift, of the share that it hits, and of that share of
+        ECT(1) packets: by each of its states, then by the backlog, then by the arrivals in
+        packets/s."""
+        queue = self.world.queues[k]
+        arriving = sum(
+            one.count * self.hop_rates[i][j]
+            for i, one in enumerate(self.world.classes) for j, link in enumerate(one.hops)
+            if link == k
+        )  # fmt: skip
+        x = np.array([*queue.state, self.balance.backlog[k], arriving])
+        slopes = []
+        for j in range(len(x)):
+            step = np.zeros(len(x))
+            step[j] = WIDE * max(abs(x[j]), 1e-3)
+            up, down = x + step, x - step
+            f1, hit1, l4s1 = queue.at(up[:-2], up[-2], up[-1])
+            f0, hit0, l4s0 = queue.at(down[:-2], down[-2], down[-1])
+            h = 2 * step[j]
+            slopes.append(((f1 - f0) / h, (hit1 - hit0) / h, (l4s1 - l4s0) / h))
+        return slopes
+
+    # ------------------------------------------------------------------ assembling the matrices
+
+    def _add_link(self, k: int) -> None:
+        """The changes of what reaches a link and, if it is full, of its backlog and discipline."""
+        here = [(i, j) for i, one in enumerate(self.world.classes)
+                for j, link in enumerate(one.hops) if link == k]  # fmt: skip
+        for i, j in here:
+            before = self.world.classes[i].before[j]
+            if j == 0:
+                self.into[i, j] = self._sent(i).later(before)
+            elif (i, j - 1) in self.into:
+                self.into[i, j] = self._through(i, j - 1).later(before)
+            else:
+                raise NotSmoothError(
+                    "cannot linearise paths that pass the same links in opposite orders"
+                )
+        if k in self.full:
+            drift = self._link_drift(k, here)
+            self.rows[self.at["backlog", k]] = drift
+            self.pace[k] = (1 / float(self.solver.rate[k])) * drift
+
+    def _sent(self, i: int) -> Past:
+        """The change of the sending rate of a flow of class `i`."""
+        one, b = self.world.classes[i], self.balance
+        if one.flow.controller is None:
+            return Past()
+        entries = [
+            (self.at["backlog", k], -b.rate[i] / b.rtt[i] / self.solver.rate[k])
+            for j, k in enumerate(one.hops) if k in self.full and self.solver.waits(one, j)
+        ]  # fmt: skip
+        if b.cwnd[i] < self.world.rows["rwnd"][i]:
+            entries.append((self.at["class", i], 1 / b.rtt[i]))
+        return self._past(*entries)
+
+    def _sojourn(self, i: int, j: int) -> float:
+        one = self.world.classes[i]
+        k = one.hops[j]
+        waits = self.solver.waits(one, j)
+        return float(self.balance.backlog[k] / self.solver.rate[k]) if waits else 0.0
+
+    def _through(self, i: int, j: int) -> Past:
+        """The change of the rate at which packets of class `i` leave hop `j`."""
+        one, x = self.world.classes[i], self.hop_rates[i][j]
+        passed = float(self.solver.passing(one, j, self.balance.hits)[1])
+        out = passed * self.into[i, j]
+        if self.solver.waits(one, j):
+            out = out + -x * passed * self.pace.get(one.hops[j], Past())
+        if j < one.n_forward:
+            out = out + -x * self.lost.get((i, j), Past())
+        return out.later(self._sojourn(i, j))
+
+    def _link_drift(self, k: int, here: list[Hop]) -> Past:
+        """The drift of a full link's backlog. Also writes the rows of its discipline, and the
+        changes of the shares lost and marked at the hops in `here`."""
+        w, hits, link = self.world, self.balance.hits, self.world.link_rows[k]
+        packets = Past()
+        change = dict.fromkeys(("plain", "ect", "passing"), Past())  # in bit/s
+        at_rest = dict.fromkeys(change, 0.0)
+        for i, j in here:
+            one = w.classes[i]
+            packets = packets + float(one.count) * self.into[i, j]
+            kind = "ect" if one.ect else "plain"
+            kind = kind if self.solver.waits(one, j) else "passing"
+            change[kind] = change[kind] + one.count * one.bits[j] * self.into[i, j]
+            at_rest[kind] += one.count * one.bits[j] * self.hop_rates[i][j]
+        early, early_l4s = self._hit_changes(k, packets)
+        drops = 1.0 - float(link["marks"])  # of ECN-capable packets that are hit
+        e, f, over = (float(x[k]) for x in (hits.early, hits.early_l4s, hits.over))
+        d_offered = (1 - e) * change["plain"] + (1 - e * drops) * change["ect"]
+        d_offered = d_offered + -(at_rest["plain"] + at_rest["ect"] * drops) * early
+        d_passing = (1 - f * drops) * change["passing"]
+        d_passing = d_passing + -at_rest["passing"] * drops * early_l4s
+        offered = at_rest["plain"] * (1 - e) + at_rest["ect"] * (1 - e * drops)
+        rate = float(link["rate"])
+        room = rate - at_rest["passing"] * (1 - f * drops)
+        if room <= rate * (1 - link["bypass"]):
+            room, d_passing = rate * float(1 - link["bypass"]), Past()
+        d_over = Past()
+        if over > NOTHING:  # a full buffer: 1 - room / offered
+            d_over = (1 / offered) * d_passing + (room / offered**2) * d_offered
+        for i, j in here:
+            one = w.classes[i]
+            hit = early_l4s if one.ect == 2 else early
+            dropped = drops if one.ect else 1.0
+            let_in = self.solver.passing(one, j, hits)[0]
+            full, d_full = (over, d_over) if self.solver.waits(one, j) else (0.0, Past())
+            lost = (1 - full) * dropped * hit + let_in * d_full
+            self.lost[i, j] = (1 - w.links[k].loss) * lost
+            self.marked[i, j] = (1 - dropped) * hit
+        accepted = (1 - over) * d_offered + -offered * d_over
+        return (rate / room) * (accepted + d_passing)
+
+    def _hit_changes(self, k: int, packets: Past) -> tuple[Past, Past]:
+        """The changes of the shares that a discipline hits; also writes the rows of its states."""
+        if k not in self.world.queues:
+            return Past(), Past()
+        *by_state, by_backlog, by_arrivals = self._queue_slopes(k)
+        first = self.at["queue", k]
+        seen = [(first + j, *slope) for j, slope in enumerate(by_state)]
+        seen.append((self.at["backlog", k], *by_backlog))
+        for a in range(len(by_state)):
+            own = self._past(*[(place, drift[a]) for place, drift, _, _ in seen])
+            self.rows[first + a] = own + by_arrivals[0][a] * packets
+        early = self._past(*[(place, hit) for place, _, hit, _ in seen])
+        return early, self._past(*[(place, hit) for place, _, _, hit in seen])
+
+    def _add_class(self, i: int, one: FlowClass) -> None:
+        """The rows of a class's state."""
+        b = self.balance
+        by_state, by_acks, by_losses, by_marks, by_rtt = self._class_slopes(i, one)
+        gone, marked = self.solver.feedback(one, b.hits)
+        kept, last, back = 1 - gone, len(one.hops) - 1, one.after
+        acks = (self._through(i, last) if one.hops else self._sent(i)).later(back)
+        rtt, losing, marking = Past(), Past(), Past()
+        for j in range(last, -1, -1):
+            k = one.hops[j]
+            back += self._sojourn(i, j)
+            if k in self.full and self.solver.waits(one, j):
+                queued = self._past((self.at["backlog", k], 1 / float(self.solver.rate[k])))
+                rtt = rtt + queued.later(back)
+            if j < one.n_forward and (i, j) in self.lost:
+                _, passed, hit = self.solver.passing(one, j, b.hits)
+                losing = losing + (1 / kept / passed) * self.lost[i, j].later(back)
+                marking = marking + ((1 - marked) / (1 - hit)) * self.marked[i, j].later(back)
+            back += one.before[j]
+        at, n = self.at["class", i], len(by_acks)
+        for a in range(n):
+            own = self._past(*[(at + j, by_state[a, j]) for j in range(n)])
+            per_ack = by_acks[a] + by_losses[a] * gone / kept + by_marks[a] * marked
+            self.rows[at + a] = own + per_ack * acks
+            hits = by_losses[a] * losing + by_marks[a] * marking
+            self.feedback[at + a] = b.rate[i] * kept * hits + by_rtt[a] * rtt
+
+    def _keep_what_matters(self) -> None:
+        """Make the matrices, without the states on which no window and no queue depends."""
+        n = len(self.names)
+        both = [row + more for row, more in zip(self.rows, self.feedback, strict=True)]
+        closed, opened = matrices(both, n), matrices(self.rows, n)
+        depends = np.sum([np.abs(matrix) for matrix in closed.values()], axis=0) > NOTHING
+        keep = np.zeros(n, bool)
+        keep[[at for (what, _), at in self.at.items() if what in ("class", "backlog")]] = True
+        while (more := keep | depends[keep].any(axis=0)).sum() > keep.sum():
+            keep = more
+        self.terms = {delay: a[np.ix_(keep, keep)] for delay, a in closed.items()}
+        self.open_terms = {delay: a[np.ix_(keep, keep)] for delay, a in opened.items()}
+        self.names = [name for name, kept in zip(self.names, keep, strict=True) if kept]
+
+    def loop(self, omega: NDArray[np.float64]) -> NDArray[np.complex128]:
+        """The loop gain L(i omega), with the loop opened at the feedback from links to senders.
+
+        1 + L is the ratio of the characteristic determinants with and without the feedback of
+        losses, marks and measured round-trip times. ACK clocking and the dynamics of the queues
+        stay in the loop.
+
+        Args:
+            omega: frequencies in rad/s.
+        """
+        s = 1j * np.asarray(omega, float)
+        return np.array(
+            [
+                np.linalg.det(characteristic(self.terms, x))
+                / np.linalg.det(characteristic(self.open_terms, x))
+                - 1
+                for x in s
+            ]
+        )
+
+
+def matrices(rows: list[Past], n: int) -> dict[float, NDArray[np.float64]]:
+    """Combine rows into matrices, one per delay. The matrix of delay 0 is always present."""
+    terms = {0.0: np.zeros((n, n))}
+    for a, row in enumerate(rows):
+        for delay, values in row.terms.items():
+            terms.setdefault(float(delay), np.zeros((n, n)))[a] += values
+    return {d: matrix for d, matrix in terms.items() if d == 0 or np.abs(matrix).max() > 0}

@@ -1,0 +1,153 @@
+"""A scenario as classes of equal flows over the links that can hold a queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import Records, address
+from tcpcc.models.analysis.drift import CLASS, VECTORS
+from tcpcc.models.analysis.queue_drift import LINK, QueueDrift
+from tcpcc.models.analysis.unsupported import refuse_unsupported
+from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.models.layout import queueing_links, route_of
+from tcpcc.scenario.spec import require_scenario
+from tcpcc.scenario.traffic import Flow
+
+if TYPE_CHECKING:
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}  # codepoint: none, ECT(0), ECT(1)
+ACK_BYTES = 40.0  # size of the packets of a link without data
+
+
+@dataclass(frozen=True)
+class FlowClass:
+    """Equal flows, or a source without a controller.
+
+    Attributes:
+        flow: the first of them.
+        members: indices of the flows in the scenario.
+        count: number of flows.
+        hops: the queueing links on their path, by number, data path first.
+        n_forward: number of hops that carry data; the others carry ACKs.
+        bits: of a packet at each hop.
+        before: delay in s to each hop, from the sender or the previous hop.
+        after: delay in s from the last hop back to the sender.
+        ect: of its packets: 0 not ECN-capable, 1 ECT(0), 2 ECT(1).
+    """
+
+    flow: ResolvedFlow
+    members: tuple[int, ...]
+    count: int
+    hops: tuple[int, ...]
+    n_forward: int
+    bits: tuple[float, ...]
+    before: tuple[float, ...]
+    after: float
+    ect: int
+
+    @property
+    def name(self) -> str:
+        return self.flow.name
+
+    @property
+    def base_rtt(self) -> float:
+        return sum(self.before) + self.after
+
+
+def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
+    """One class for all flows that differ only in name, and one for each other source."""
+    alike: dict[Any, list[int]] = {}
+    for k, flow in enumerate(resolved.flows):
+        same = (k, None) if flow.controller is None else (flow.spec.replace(name=None),)
+        alike.setdefault((*same, flow.controller), []).append(k)
+    place = {link: k for k, link in enumerate(kept)}
+    classes = []
+    for members in alike.values():
+        flow = resolved.flows[members[0]]
+        spec = flow.spec
+        route = route_of(resolved.links, flow, set(kept))
+        ect, ack = 0, 0
+        if isinstance(spec, Flow):
+            ect, ack = ECT[spec.transport.ecn], spec.ack_size
+        bits = [8.0 * spec.packet_size if j < route.n_forward else 8.0 * ack
+                for j in range(len(route.links))]  # fmt: skip
+        classes.append(
+            FlowClass(
+                flow,
+                tuple(members),
+                len(members) * getattr(spec, "count", 1),
+                tuple(place[link] for link in route.links),
+                route.n_forward,
+                tuple(bits),
+                tuple(route.before),
+                route.after,
+                ect,
+            )
+        )
+    return classes
+
+
+class SmoothWorld:
+    """The classes and links of a scenario, with the records that compiled rules work on.
+
+    Args:
+        scenario: the scenario to analyse.
+
+    Attributes:
+        classes, rows, states: the classes, and their records and controllers' states.
+        links, link_rows: the queueing links in the order in which data passes them, and records.
+        queues: disciplines that drop early or mark, by number of the link.
+
+    Raises:
+        ScenarioError: the analysis does not support a feature of the scenario.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        require_scenario(scenario)
+        self.resolved = scenario.resolve(expand=False)
+        refuse_unsupported(self.resolved)
+        kept = queueing_links(self.resolved)
+        self.links = [self.resolved.links[index] for index in kept]
+        self.classes = flow_classes(self.resolved, kept)
+        self.rows: Records = np.zeros(len(self.classes), CLASS)
+        self.link_rows: Records = np.zeros(len(kept), LINK)
+        self.queues: dict[int, QueueDrift] = {}
+        self._controllers = ControllerMemory(scenario.seed)
+        self.states: list[np.ndarray] = []
+        self._vectors: list[np.ndarray] = []  # kept alive for the addresses in the rows
+        for row, one in zip(self.rows, self.classes, strict=True):
+            self._lay_out_class(row, one)
+        for k, index in enumerate(kept):
+            self._lay_out_link(k, index, scenario.seed)
+
+    def _lay_out_class(self, row: Any, one: FlowClass) -> None:
+        controller, spec = one.flow.controller, one.flow.spec
+        row["base_rtt"] = one.base_rtt
+        if controller is None or not isinstance(spec, Flow):
+            self.states.append(np.zeros(0))
+            return
+        state = self._controllers.fill(row, one.flow)
+        self.states.append(state)
+        row["settles"] = len(controller.state) > 0
+        if controller.on_mark is None:
+            row["on_mark"] = row["on_loss"]
+        row["initial_window"], row["rwnd"] = spec.transport.initial_window, spec.transport.rwnd
+        row["n"] = state.dtype.itemsize // 8
+        for name in VECTORS:
+            self._vectors.append(np.zeros(row["n"]))
+            row[name] = address(self._vectors[-1])
+
+    def _lay_out_link(self, k: int, index: int, seed: int) -> None:
+        row, link = self.link_rows[k], self.links[k]
+        sizes = [f.spec.packet_size for f in self.resolved.flows if index in f.forward]
+        row["rate"] = link.rate
+        row["flows"] = max(sum(x.count for x in self.classes if k in x.hops[: x.n_forward]), 1)
+        row["size"] = size = float(np.mean(sizes)) if sizes else ACK_BYTES
+        row["room"] = 8 * link.buffer * (1 if link.buffer_unit == "bytes" else size)
+        if link.queue.discipline.on_fluid is not None:
+            self.queues[k] = QueueDrift(self.link_rows, k, link, seed)

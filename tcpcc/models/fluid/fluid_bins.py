@@ -1,0 +1,29 @@
+"""What is recorded of flows at the end of an interval; rows of conversations have sums."""
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.fluid.fluid_records import RUNNING
+from tcpcc.transport.flow_record import CBR, window_at
+
+
+@compiled
+def add_amounts(w, f):
+    """Add what a flow has sent and delivered since the last call to its row."""
+    b = flow_bin_at(f.bins, w.b)
+    b.sent += f.sent - f.sent_before
+    b.retransmitted += f.retransmitted - f.repaired_before
+    b.delivered += f.reached - f.reached_before
+    f.sent_before, f.repaired_before, f.reached_before = f.sent, f.retransmitted, f.reached
+
+
+@compiled
+def close_bin(w, f):
+    """Record a flow at the end of an interval."""
+    add_amounts(w, f)
+    if f.status == RUNNING and f.kind != CBR and f.conversation == 0:
+        b = flow_bin_at(f.bins, w.b)
+        s = window_at(f.state, 0)
+        b.cwnd = s.cwnd
+        b.ssthresh = s.ssthresh
+        if f.rtt > 0:
+            b.rtt = f.rtt

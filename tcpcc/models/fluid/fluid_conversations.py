@@ -1,0 +1,200 @@
+"""Connections of workloads: opened when a conversation begins, freed when it ends.
+
+A conversation occupies a place (a flow with its hops and its controller's state) while it is open.
+A place becomes free when all items are acknowledged and none of its fluid is in the network. As
+`models.packet.conversations`, with times rounded to the nearest step.
+"""
+
+import math
+
+from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
+from tcpcc.engine.streams import jump
+from tcpcc.models.conversation_records import conversation_at, copy_words, item_at, stream_at
+from tcpcc.models.fluid.fluid_bins import add_amounts
+from tcpcc.models.fluid.fluid_records import (
+    FLOW,
+    FREE,
+    NUMBER,
+    RUNNING,
+    WAITING,
+    flow_at,
+    flow_cell,
+    hop_at,
+    kind_at,
+    load_at,
+)
+from tcpcc.models.fluid.fluid_recovery import rto
+from tcpcc.models.fluid.fluid_sample import fill_common
+from tcpcc.transport.flow_record import window_at
+from tcpcc.transport.rules import apply_rule
+
+FLOW_WORDS = FLOW.itemsize // NUMBER
+
+ROUNDING = 1e-6  # packets; of all that a connection has sent
+
+
+@compiled
+def begin_conversations(w, now):
+    """Take a place for each conversation that begins in this step, or ask for room."""
+    while w.next_conversation < w.n_conversations:
+        c = conversation_at(w.conversations, w.next_conversation)
+        if c.start > now + w.step / 2:
+            return
+        kind = kind_at(w.kinds, c.kind)
+        load = load_at(w.loads, kind.load)
+        if load.n_free == 0:
+            w.need = kind.load + 1
+            return
+        load.n_free -= 1
+        open_place(w, w.next_conversation, c, kind, index_at(load.free, load.n_free).at)
+        w.next_conversation += 1
+
+
+@not_inlined
+def open_place(w, number, c, kind, place):
+    """Set up the connection of conversation `number` in a free place."""
+    f = flow_at(w.flows, place)
+    route = f.route
+    state = f.state
+    sample = f.sample
+    history = f.history
+    copy_words(w.flows + place * NUMBER * FLOW_WORDS, kind.flow, FLOW_WORDS)
+    copy_words(state, kind.memory, kind.words)
+    f.index = place
+    f.route = route
+    f.state = state
+    f.sample = sample
+    f.history = history
+    c.place = place
+    f.conversation = number + 1
+    f.item = f.undone = c.first
+    f.last_item = c.first + c.items
+    f.start = c.start - w.step / 2
+    f.status = WAITING
+    index_at(w.acts_at, place).at = 0
+    follow_path(w, f, kind)
+    for j in range(f.n_hops):
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        hop.owed = hop.carry = hop.held = hop.marks = 0.0
+    if kind.stream != 0:
+        jump(stream_at(f.state + kind.stream, 0), number)
+    hand_over_item(w, f, c.start)
+
+
+@compiled
+def follow_path(w, f, kind):
+    """Write a kind's delays into the records of a place, and the sizes of its packets."""
+    model = flow_at(kind.flow, 0)
+    f.to_first = model.to_first
+    f.to_sender = model.to_sender
+    f.back = model.back
+    f.base = model.base
+    f.one_way = model.one_way
+    for j in range(f.n_hops):
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        same = hop_at(kind.hops, j)
+        hop.packets = same.packets
+        hop.bits = same.bits
+        hop.delay = same.delay
+        hop.before = same.before
+        hop.size = same.size
+        hop.hold = same.hold
+        hop.traffic_class = same.traffic_class
+
+
+@not_inlined
+def follow_paths(w):
+    """A link has changed: its delay concerns the open conversations, too."""
+    for i in range(w.first_place, w.n_flows):
+        f = flow_at(w.flows, i)
+        if f.conversation != 0:
+            c = conversation_at(w.conversations, f.conversation - 1)
+            follow_path(w, f, kind_at(w.kinds, c.kind))
+
+
+@compiled
+def forget(w, f):
+    """Clear the totals of the round trip before the first packet: they are older than a turn of the
+    tables, or of another conversation."""
+    k = max(w.k - int(f.base / w.step) - 2, 0)
+    while k <= w.k:
+        flow_cell(w, w.sent_by, k, f).value = 0.0
+        flow_cell(w, w.repaired_by, k, f).value = 0.0
+        flow_cell(w, w.delivered_by, k, f).value = 0.0
+        if f.history != 0:
+            for i in range(f.n_history):
+                number_at(f.history + NUMBER * (k & w.mask) * f.n_history, i).value = 0.0
+        k += 1
+
+
+@compiled
+def hand_over_item(w, f, at):
+    """The application hands the next item to the connection at time `at`."""
+    item = item_at(w.items, f.item)
+    item.begun = at
+    f.size = item.limit
+    f.item += 1
+    f.write_at = math.inf
+    if f.waits == 0 and f.item < f.last_item:
+        f.write_at = at + item_at(w.items, f.item).gap
+
+
+@compiled
+def run_application(w, f, now):
+    """Note completed items, and hand over those whose time has come."""
+    while f.undone < f.item and f.delivered >= item_at(w.items, f.undone).limit - ROUNDING:
+        item_at(w.items, f.undone).done = now
+        f.undone += 1
+        if f.waits != 0 and f.item < f.last_item:
+            f.write_at = now + item_at(w.items, f.item).gap
+    while f.write_at <= now + w.step / 2:
+        if f.status == RUNNING:
+            restart(w, f, now)
+        hand_over_item(w, f, f.write_at)
+
+
+@not_inlined
+def restart(w, f, now):
+    """There are data again. After an idle time longer than the timeout cwnd is at most the initial
+    window (RFC 5681, 4.1)."""
+    if f.sent - f.high_ack - f.stale + f.pending > ROUNDING:
+        return
+    idle = now - f.sent_at
+    s = window_at(f.state, 0)
+    if f.idle_restart != 0 and f.owns_window == 0 and idle > max(rto(f), f.min_rto):
+        s.cwnd = min(s.cwnd, f.initial_window)
+    f.round_end = f.sent
+    f.round_start = now
+    f.round_sum = f.round_n = 0.0
+    f.round_min = math.inf
+    if f.on_restart != 0:
+        a = fill_common(f, now)
+        a.inflight = 0.0
+        a.limited = 1.0
+        a.idle = idle
+        apply_rule(f, f.on_restart)
+        a.idle = 0.0
+
+
+@not_inlined
+def drain(w, f):
+    """Free the place of a finished conversation when all that it has sent has returned."""
+    acked = flow_cell(w, w.acked, w.k, f)
+    losses = flow_cell(w, w.losses, w.k, f)
+    f.high_ack += acked.value + losses.value
+    acked.value = losses.value = flow_cell(w, w.marks, w.k, f).value = 0.0
+    held = 0.0  # of ACKs that a link of whole packets has dropped, with none to follow
+    for j in range(f.n_hops):
+        held += hop_at(w.hops, index_at(f.route, j).at).held
+    if f.sent - f.high_ack - held > ROUNDING:
+        return
+    add_amounts(w, f)
+    c = conversation_at(w.conversations, f.conversation - 1)
+    c.timeouts = f.timeouts
+    c.loss_events = f.loss_events
+    c.place = -1
+    load = load_at(w.loads, kind_at(w.kinds, c.kind).load)
+    index_at(load.free, load.n_free).at = f.index
+    load.n_free += 1
+    f.conversation = 0
+    f.status = FREE

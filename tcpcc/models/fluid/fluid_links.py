@@ -1,0 +1,351 @@
+"""A link of fluid: a FIFO queue of the steps at which fluid has arrived.
+
+(5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
+(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals
+(7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
+                                 passes the next distance between hits: dropped, or marked (ECN)
+
+A sender that stands for several flows has one packet for a packet of each. Where the flows meet, it
+takes their place and their time; (6) and (7) draw such packets of senders, and each counts as many.
+
+A dropped packet leaves a gap that travels with its neighbours, so that the sender learns of it when
+they return.
+"""
+
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, number_at
+from tcpcc.engine.streams import uniform
+from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
+from tcpcc.models.fluid.fluid_fields import pass_words_on
+from tcpcc.models.fluid.fluid_passing import LEAST, pass_on
+from tcpcc.models.fluid.fluid_records import (
+    NUMBER,
+    arrives,
+    flow_at,
+    hop_at,
+    hop_cell,
+    need_reach,
+    queue_cell,
+)
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+
+BITS = 8.0  # bits in a byte
+RECENT = 1.0  # s
+L4S = 2  # value of ``hop.ect`` for ECT(1)
+
+
+@compiled
+def step_queue(w, x, now):
+    """One step of the queue `x`: arrivals, departures, drops and marks."""
+    packets = take_arrivals(w, x)
+    if x.in_amounts != 0:
+        arrive_in_amounts(w, x, now, packets)
+    room = x.rate * w.step
+    left = depart(w, x, room)
+    need_reach(w, x, w.k - x.head)
+    queue_cell(w, w.waits, w.k, x).value = wait(w, x)
+    if x.backlog <= LEAST:
+        x.idle += left / x.rate if x.rate > 0 else w.step
+    if packets > 0:
+        drop(w, x, now, packets)
+    elif x.timer != 0 and x.in_amounts == 0:
+        call_timers(x, now, 0.0)
+    if x.bins != 0:
+        b = link_bin_at(x.bins, w.b)
+        waiting = min(max(x.backlog - 0.5, 0.0), x.limit - 1 if x.in_bytes == 0 else math.inf)
+        b.waiting += waiting * w.step
+        b.queue_max = max(b.queue_max, waiting)
+        b.sent_bits += room - left
+        b.busy += (room - left) / x.rate if x.rate > 0 else 0.0
+        b.arrived += packets
+
+
+@compiled
+def take_arrivals(w, x):
+    """Add what arrives in this step; returns its packets."""
+    packets = bits = draws = 0.0
+    for h in range(x.first, x.first + x.n):
+        cell = hop_cell(w, w.fluid, w.k, h)
+        if cell.value == 0:
+            arrives(w, h).value = 0.0
+            continue
+        hop = hop_at(w.hops, h)
+        if hop.owed > 0 and cell.value > 0:
+            part = min(hop.owed, cell.value)
+            hop.owed -= part
+            x.owed -= part * hop.count
+            cell.value -= part
+            if x.bins != 0:  # the rest of dropped packets has arrived, too
+                link_bin_at(x.bins, w.b).arrived += part * hop.packets
+        drawn = cell.value * hop.draws
+        arrives(w, h).value = drawn
+        packets += cell.value * hop.packets
+        bits += cell.value * hop.bits
+        draws += drawn
+    x.draws = draws
+    x.backlog += packets
+    x.backlog_bits += bits
+    queue_cell(w, w.bits, w.k, x).value = bits
+    if x.head == w.k:
+        x.head_bits = bits
+    if packets > 0:
+        x.size = bits / packets / BITS
+    return packets
+
+
+@compiled
+def depart(w, x, room):
+    """Send at most `room` bits in the order of their arrival; returns how many could be more."""
+    left = room
+    while x.head <= w.k:
+        row = queue_cell(w, w.bits, x.head, x)
+        if row.value > left:
+            send_row(w, x, left / row.value, False)
+            row.value -= left
+            x.backlog_bits -= left
+            return 0.0
+        gaps = queue_cell(w, w.gaps, x.head, x)
+        if row.value > 0 or gaps.value > 0:
+            send_row(w, x, 1.0, gaps.value > 0)
+            gaps.value = 0.0
+        left -= row.value
+        x.backlog_bits -= row.value
+        row.value = 0.0
+        x.head += 1
+        x.head_bits = queue_cell(w, w.bits, x.head, x).value if x.head <= w.k else 0.0
+    x.backlog = x.backlog_bits = 0.0
+    return left
+
+
+@compiled
+def send_row(w, x, part, gaps):
+    """Send a part of the fluid at the head of the queue, and if asked its gaps and marks."""
+    row = (x.head & w.mask) * w.n_hops
+    packets = 0.0
+    for h in range(x.first, x.first + x.n):
+        cell = number_at(w.fluid, row + h)
+        hop = hop_at(w.hops, h)
+        moved = cell.value * part
+        if moved > 0:
+            cell.value = cell.value - moved if part < 1 else 0.0
+            packets += moved * hop.packets
+            if hop.has_words != 0 or x.in_amounts != 0:
+                send_words(w, x, hop, moved, row + h)
+            pass_on(w, hop, moved, w.fluid, w.acked)
+            if hop.last_data != 0:
+                flow_at(w.flows, hop.flow).reached += moved
+        if gaps:
+            send_gaps(w, x, hop, row + h)
+    x.backlog -= packets
+
+
+@compiled
+def send_words(w, x, hop, moved, place):
+    """Pass on the header fields of `moved` units of a hop's fluid at a place in its tables."""
+    words = w.words + NUMBER * w.n_words * place
+    if x.in_amounts != 0 and x.departure != 0:
+        depart_in_amounts(w, x, hop, moved, words)
+    elif hop.has_words != 0:
+        pass_words_on(w, hop, words, moved)
+
+
+@compiled
+def send_gaps(w, x, hop, place):
+    """Send the gaps and marks of a hop at a place in its tables."""
+    lost = number_at(w.lost, place)
+    marked = number_at(w.marked, place)
+    merged = number_at(w.merged, place)
+    if lost.value > 0:
+        pass_on(w, hop, lost.value, w.lost, w.losses)
+    if marked.value > 0:
+        pass_on(w, hop, marked.value, w.marked, w.marks)
+    x.backlog += merged.value
+    lost.value = marked.value = merged.value = 0.0
+
+
+@compiled
+def wait(w, x):
+    """How long what leaves at the end of this step has waited, s."""
+    if x.head > w.k:
+        return 0.0
+    gone = 0.0
+    if x.head_bits > 0:
+        gone = 1 - queue_cell(w, w.bits, x.head, x).value / x.head_bits
+    return (w.k - x.head + 1 - min(max(gone, 0.0), 1.0)) * w.step
+
+
+@compiled
+def drop(w, x, now, packets):
+    """Decide which packets of this step's arrivals are dropped or marked."""
+    limit = np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit
+    if x.rule != 0 and x.in_amounts == 0:
+        ask_for_probability(w, x, now, packets, limit)
+        l4s = l4s_arrivals(w, x) if x.early_l4s != x.early else 0.0
+        expected = x.early * (x.draws - l4s) + x.early_l4s * l4s
+        x.until_early -= expected
+        while x.until_early <= 0 and expected > 0:
+            spread = queue_sample_at(x.sample, 0).spread
+            x.until_early += 1 + spread * (2 * uniform(x) - 1)
+            if l4s == 0:
+                hit_one(w, x, chosen_hop(w, x, x.draws, 1.0, 1.0))
+            else:
+                hit_one(w, x, chosen_hop(w, x, expected, x.early, x.early_l4s))
+    if x.loss > 0:
+        x.until_random -= x.loss * x.draws
+        while x.until_random <= 0:
+            x.until_random -= math.log(uniform(x))
+            drop_one(w, x)
+    tries = 0
+    room = limit - 1 + packets / x.draws / 2  # one is in transmission: `limit` - 1 wait in the mean
+    while x.backlog - x.owed > room and tries < 1 + 2 * x.draws:
+        tries += 1
+        drop_one(w, x)
+
+
+@compiled
+def chosen_hop(w, x, total, weight, weight_l4s):
+    """A hop drawn in proportion to what its sender has in this step's arrivals, with weights for
+    ECT(1) and for others, `total` together; -1: none."""
+    at = uniform(x) * total
+    chosen = -1
+    for h in range(x.first, x.first + x.n):
+        amount = arrives(w, h).value
+        if amount > 0:
+            amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
+        if amount > 0:
+            chosen = h
+            at -= amount
+            if at <= 0:
+                break
+    return chosen
+
+
+@compiled
+def l4s_arrivals(w, x):
+    """Packets of ECT(1) that arrive in this step from senders."""
+    packets = 0.0
+    for h in range(x.first, x.first + x.n):
+        if hop_at(w.hops, h).ect == L4S:
+            packets += arrives(w, h).value
+    return packets
+
+
+@compiled
+def drop_one(w, x):
+    """Drop one packet of what arrives in this step."""
+    h = chosen_hop(w, x, x.draws, 1.0, 1.0)
+    if h >= 0:
+        drop_at(w, x, h)
+
+
+@compiled
+def hit_one(w, x, h):
+    """The discipline drops a packet of hop `h`, or marks it if it can be marked."""
+    if h < 0:
+        return
+    hop = hop_at(w.hops, h)
+    if hop.ect != 0 and queue_sample_at(x.sample, 0).marks != 0:
+        at = max(x.head, w.k)
+        hop_cell(w, w.marked, at, h).value += 1
+        queue_cell(w, w.gaps, at, x).value += 1
+        if x.bins != 0:
+            link_bin_at(x.bins, w.b).marks += hop.count
+        return
+    drop_at(w, x, h)
+
+
+@compiled
+def drop_at(w, x, h):
+    """Take one packet of a hop from the newest fluid in the queue. Data leave a gap; what a dropped
+    ACK says the next one says too."""
+    hop = hop_at(w.hops, h)
+    f = flow_at(w.flows, hop.flow)
+    if x.bins != 0:
+        link_bin_at(x.bins, w.b).drops += hop.count
+    if hop.is_ack != 0:
+        flow_bin_at(f.bins, w.b).acks_dropped += 1
+        if x.head <= w.k:
+            hop_cell(w, w.merged, w.k, h).value += hop.count
+            queue_cell(w, w.gaps, w.k, x).value += 1
+            x.backlog -= hop.count
+        return
+    flow_bin_at(f.bins, w.b).dropped += 1
+    at = max(x.head, w.k)
+    hop_cell(w, w.lost, at, h).value += 1
+    queue_cell(w, w.gaps, at, x).value += 1
+    left = 1.0
+    k = w.k
+    while left > LEAST and k >= x.head:
+        cell = hop_cell(w, w.fluid, k, h)
+        part = min(cell.value, left)
+        cell.value -= part
+        left -= part
+        queue_cell(w, w.bits, k, x).value -= part * hop.bits
+        x.backlog_bits -= part * hop.bits
+        k -= 1
+    hop.owed += left
+    x.owed += left * hop.count
+    x.backlog -= (1 - left) * hop.count
+
+
+@compiled
+def ask_for_probability(w, x, now, packets, limit):
+    """Call the discipline's rule for amounts; sets the probability of a hit."""
+    q = queue_sample_at(x.sample, 0)
+    q.now = now
+    q.queue = max(x.backlog - 0.5, 0.0)
+    q.queue_bytes = q.queue * x.size
+    q.size = x.size
+    q.rate = x.rate
+    q.limit = limit
+    q.flows = x.flows
+    if x.reads_concentration != 0:
+        q.concentration = concentration(w, x, packets)
+    call_timers(x, now, packets)
+    q.now = now
+    q.arrivals = packets
+    q.idle = x.idle
+    x.idle = 0.0
+    q.prob = q.spread = q.anew = q.marks = q.bypass = 0.0
+    q.prob_l4s = math.nan
+    apply_discipline(x, w.b)
+    if math.isnan(q.prob):
+        raise FloatingPointError("on_fluid left a q.prob that is NaN")
+    x.early = min(max(q.prob, 0.0), 1.0)
+    x.early_l4s = x.early
+    if not math.isnan(q.prob_l4s):
+        x.early_l4s = min(max(q.prob_l4s, 0.0), 1.0)
+    if q.anew != 0:
+        x.anew = 1
+    elif x.anew != 0:
+        x.anew = 0
+        x.until_early = 1 + q.spread * (2 * uniform(x) - 1)
+
+
+@compiled
+def call_timers(x, now, packets):
+    """The discipline's timer, if it is due."""
+    q = queue_sample_at(x.sample, 0)
+    while x.timer != 0 and q.wake <= now:
+        q.now = q.wake
+        q.queue = max(x.backlog - 0.5, 0.0)
+        q.queue_bytes = q.queue * x.size
+        run_timer(x, q.wake)
+
+
+@compiled
+def concentration(w, x, packets):
+    """The probability that an arrival of this step and one of about the last second are of one
+    flow: in a step there are packets of few flows."""
+    equal = recent = 0.0
+    for h in range(x.first, x.first + x.n):
+        count, amount = hop_at(w.hops, h).count, arrives(w, h).value
+        mean = number_at(w.recent, h)
+        mean.value += min(w.step / RECENT, 1.0) * (amount - mean.value)
+        equal += count * amount * mean.value
+        recent += count * mean.value
+    return equal / (packets * recent) if recent > 0 else 0.0

@@ -1,0 +1,18 @@
+"""What leaves a link goes to the next one, or to its sender."""
+
+from tcpcc.engine.jit import compiled, number_at
+from tcpcc.models.fluid.fluid_records import hop_at
+
+LEAST = 1e-12  # packets; less is rounding error
+
+
+@compiled
+def pass_on(w, hop, amount, hops, flows):
+    """Add an amount to the table of the next hop, or of the sender, as late as it gets there."""
+    row = (w.k + hop.delay) & w.mask
+    if hop.next >= 0:
+        number_at(hops, row * w.n_hops + hop.next).value += amount
+        if hops != w.fluid:
+            number_at(w.gaps, row * w.n_queues + hop_at(w.hops, hop.next).queue).value += 1
+    elif hop.is_tcp != 0:
+        number_at(flows, row * w.n_flows + hop.flow).value += amount

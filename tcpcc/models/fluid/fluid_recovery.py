@@ -1,0 +1,315 @@
+"""Loss recovery as laws for fluid: one for each kind of sender.
+
+A loss is a whole packet. The sender learns of it when its place in the flow returns, and acts when
+`dupack_threshold` packets beyond it have returned. A recovery states its law (`Recovery.law`):
+
+=============  ====================================================================================
+sack           what is outstanding stays below the window; every hole is filled (RFC 6675)
+prr            ssthresh / flight of what is delivered is sent (RFC 9937)
+rack           as prr, and the loss of a retransmission is noticed (RFC 8985)
+partial_acks   one hole in a round trip; each duplicate ACK inflates the window (RFC 6582)
+one_hole       recovery ends when the first hole is filled (RFC 5681)
+go_back_n      slow start from the hole on (Jacobson 1988)
+=============  ====================================================================================
+
+A timeout comes by itself: when nothing restarts the timer, because fewer packets return than a
+detection needs, or because a retransmission is lost.
+"""
+
+from tcpcc.engine.jit import compiled
+from tcpcc.engine.streams import uniform
+from tcpcc.models.fluid.fluid_records import then
+from tcpcc.models.fluid.fluid_sample import fill_common, history_of
+from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.recovery.loss_recovery import LAWS
+from tcpcc.transport.rules import apply_cut, apply_rule
+
+SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, GO_BACK_N = range(len(LAWS))
+
+HALF = 0.5  # packets; holes are whole packets
+
+
+@compiled
+def uses_duplicates(f):
+    """Whether the sender knows only the number of duplicate ACKs."""
+    return f.law >= PARTIAL_ACKS
+
+
+@compiled
+def learn_of_losses(w, f, now, before, a, n):
+    """`n` packets are missing among what has returned since `before`."""
+    f.lost += n
+    if f.on_lost_packet != 0:
+        report_lost(w, f, now, n)
+    if f.phase == LOSS and before < f.recover:
+        f.holes += n  # sent before the timeout, which was the answer
+    elif f.phase != RECOVERY:
+        if f.pending <= 0:
+            f.pending_from = before
+            # half of what returns in this step precedes the loss
+            f.detect_at = f.delivered + a / 2 + f.dupack_threshold
+        f.pending += n
+    elif is_repair(w, f, before, n / (a + n)):
+        if f.law == RACK:
+            f.holes += n
+        else:
+            f.repair_lost = 1
+    elif before > f.recover:
+        f.late += n
+    else:
+        note_holes(f, a, n)
+
+
+@compiled
+def note_holes(f, a, n):
+    """Packets are lost during a recovery. A sender that counts needs three packets beyond each."""
+    if f.law != SACK and f.law != PRR:
+        f.holes += n
+        return
+    fresh = n * min(f.dupack_threshold / a, 1.0) if a > 0 else n
+    f.holes += n - fresh
+    f.fresh += fresh
+    f.fresh_until = f.delivered + a + HALF * f.dupack_threshold
+
+
+@compiled
+def report_lost(w, f, now, n):
+    """Call ``on_lost_packet`` for each lost packet."""
+    a = fill_common(f, now)
+    at = w.k - f.rtt * w.per_second
+    a.rate_delivered = f.delivered - then(w, w.delivered_by, f, at)
+    a.transmits = 1.0
+    if f.reads_packets != 0:
+        history_of(w, f, a, at)
+    while n > HALF:
+        apply_rule(f, f.on_lost_packet)
+        n -= 1
+
+
+@compiled
+def is_repair(w, f, before, share):
+    """Whether a lost packet was a retransmission: as likely as their share in what was sent.
+
+    A `share` of what has returned since `before` was lost.
+    """
+    if f.law >= PARTIAL_ACKS:
+        overlap = min(f.high_ack, f.repair_at) - max(before, f.repair_at - 1)
+        return overlap > 0 and uniform(w) < overlap * share
+    at = max(w.k - f.rtt * w.per_second, 1.0)
+    sent = then(w, w.sent_by, f, at + 1) - then(w, w.sent_by, f, at - 1)
+    again = then(w, w.repaired_by, f, at + 1) - then(w, w.repaired_by, f, at - 1)
+    return again > 0 and uniform(w) * sent < again
+
+
+@compiled
+def rto(f):
+    """The retransmission timeout without backoff, s (RFC 6298)."""
+    if f.srtt == 0:
+        return f.initial_rto
+    return max(f.srtt + max(4 * f.var, f.rto_margin), f.min_rto)
+
+
+@compiled
+def timeout(f):
+    """The time after `timer_from` at which the timer expires, s."""
+    return min(rto(f) * f.backoff, f.max_rto)
+
+
+@compiled
+def set_timer(f, now):
+    f.timer_from = now
+
+
+@compiled
+def repair_losses(w, f, now, a):
+    """What `a` delivered packets mean for the recovery. Returns how many are in order."""
+    if f.phase == RECOVERY:
+        f.inflation += a
+        f.in_recovery += a
+        beyond = f.high_ack <= f.recover or f.new_data >= f.dupack_threshold
+        if f.fresh > 0 and f.delivered >= f.fresh_until and beyond:
+            f.holes += f.fresh
+            f.fresh = 0.0
+        if f.law >= PARTIAL_ACKS:
+            fill_first_hole(f, now)
+        elif f.high_ack >= max(f.recover, f.repairs_until) and f.holes + f.fresh < HALF:
+            if f.repair_lost == 0:
+                leave_recovery(f, now)
+        elif f.repair_lost == 0 and a > 0:
+            set_timer(f, now)
+    in_order = a if f.phase != RECOVERY and f.pending <= 0 else 0.0
+    if in_order > 0:
+        if f.phase == OPEN:  # not by the ACK of a retransmission (Karn's rule)
+            f.backoff = 1.0
+        set_timer(f, now)
+    if f.phase == LOSS and f.high_ack >= max(f.recover, f.repairs_until) and f.holes < HALF:
+        f.phase = OPEN
+        f.stale += f.duplicates  # what the ACK of the last hole covers no longer counts
+        f.again = 0.0
+    may_enter = f.phase == OPEN or f.law < PARTIAL_ACKS or f.high_ack > f.recover
+    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at and may_enter:
+        enter_recovery(f, now)
+    return in_order
+
+
+@compiled
+def enter_recovery(f, now):
+    """Three packets beyond the first hole have returned: equation (4)."""
+    a = fill_common(f, now)
+    f.flight = max(f.sent - f.pending_from - f.stale, 1.0)
+    a.inflight = f.flight
+    a.transmits = 1.0
+    f.loss_events += 1
+    apply_cut(f, f.on_loss)
+    f.phase = RECOVERY
+    f.holes += f.pending
+    f.pending = f.late = 0.0
+    f.recover = f.sent
+    f.span = f.flight
+    f.repairs_until = 0.0
+    f.repair_lost = f.partial = 0
+    f.inflation = f.dupack_threshold
+    f.in_recovery = f.sent_in_recovery = f.new_data = 0.0
+    set_timer(f, now)
+    f.repair_due = 1
+    if f.law == GO_BACK_N:
+        send_again(f)
+        window_at(f.state, 0).cwnd = 1.0
+
+
+@compiled
+def leave_recovery(f, now):
+    f.phase = OPEN
+    f.inflation = f.holes = f.fresh = 0.0
+    f.pending = f.late
+    f.pending_from = f.high_ack
+    f.late = 0.0
+    f.detect_at = f.delivered + f.dupack_threshold
+    set_timer(f, now)
+
+
+@compiled
+def fill_first_hole(f, now):
+    """The retransmission of the first hole has returned: a partial ACK, or the last one."""
+    if f.repair_due != 0 or f.high_ack < f.repair_at - 1e-9 or f.repair_lost != 0:
+        return
+    f.holes -= 1
+    if f.holes < HALF or f.law == ONE_HOLE:
+        more = f.holes if f.holes >= HALF else 0.0
+        f.late += more
+        leave_recovery(f, now)
+        return
+    step = f.span / (f.holes + 1)  # packets to the next hole, if holes are spread evenly
+    f.span -= step
+    f.flight -= step
+    if f.deflate == 0:
+        f.inflation = 0.0
+    elif f.inflation > step:
+        f.inflation -= step - 1
+    else:
+        s = window_at(f.state, 0)
+        s.cwnd = max(s.cwnd - (step - f.inflation), 1.0)
+        f.inflation = 1.0
+    f.repair_due = 1
+    if f.partial == 0 or f.impatient == 0:
+        set_timer(f, now)
+    f.partial = 1
+
+
+@compiled
+def room_in_recovery(f, cwnd, out, returned):
+    """How much may be sent in this step of a recovery, in which `returned` packets returned."""
+    if f.law >= PARTIAL_ACKS:
+        return min(max(cwnd + f.inflation - f.flight, 0.0), 2 * returned) + f.repair_due
+    if f.law == SACK or f.owns_window != 0:
+        return max(cwnd - out, 0.0)
+    if out > cwnd:
+        return max(f.in_recovery * cwnd / f.flight - f.sent_in_recovery, 0.0)
+    more = 0.0 if f.repair_lost != 0 else returned
+    return min(cwnd - out, max(f.in_recovery - f.sent_in_recovery, returned) + more)
+
+
+@compiled
+def to_repair(f):
+    """Packets that may be retransmitted."""
+    if f.phase == RECOVERY and f.law >= PARTIAL_ACKS:
+        return float(f.repair_due)
+    return f.holes + (f.tail if f.phase == LOSS else 0.0)
+
+
+@compiled
+def count_sent(f, now, amount, out):
+    """`amount` packets are about to be sent. Returns how many of them are retransmissions."""
+    if amount <= 0:
+        return 0.0
+    if out <= 1e-9 and f.phase == OPEN:
+        set_timer(f, now)
+    repaired = 0.0
+    if f.phase == RECOVERY:
+        f.sent_in_recovery += amount
+        if f.law >= PARTIAL_ACKS:
+            f.flight += amount - f.repair_due
+            if f.repair_due == 0:
+                return 0.0
+            f.repair_due = 0
+            f.repair_at = f.sent + 1
+            return 1.0
+    if f.holes > 0:
+        repaired = min(amount, f.holes)
+        if f.again > f.holes:  # going back: packets that the receiver has are sent again, too
+            useful = max(f.holes / f.again, 1 / max(window_at(f.state, 0).cwnd, 1.0))
+            repaired = min(amount * useful, f.holes)
+            f.again -= min(repaired * f.again / f.holes, f.again)
+        f.holes -= repaired
+        f.repairs_until = f.sent + amount
+    f.new_data += amount - repaired
+    if f.again > 0 and f.phase == LOSS:
+        again = amount - repaired
+        if f.holes <= 0:
+            again = min(again, f.tail)
+            f.tail -= again
+        f.duplicates += again
+        f.useless += again
+    return repaired
+
+
+@compiled
+def send_again(f):
+    """Everything from the first hole on has to be sent again."""
+    f.stale = max(f.sent - f.high_ack, 0.0)
+    f.tail = f.sent_in_recovery if f.phase == RECOVERY else 0.0
+    f.again = max(f.flight - f.tail, 1.0)
+    f.phase = LOSS
+
+
+@compiled
+def time_out(f, now):
+    """The retransmission timer expires."""
+    a = fill_common(f, now)
+    first = f.pending_from if f.phase != RECOVERY and f.pending > 0 else f.high_ack
+    if f.phase != RECOVERY:
+        f.flight = max(f.sent - first - f.stale, 1.0)
+    a.inflight = max(f.flight, 1.0)
+    a.transmits = 1.0
+    s = window_at(f.state, 0)
+    ssthresh = s.ssthresh if f.hold_ssthresh != 0 and f.phase == RECOVERY else 0.0
+    f.timeouts += 1
+    apply_cut(f, f.on_timeout)
+    s.ssthresh = max(s.ssthresh, ssthresh)
+    f.holes += f.pending + f.late + f.fresh
+    f.fresh = 0.0
+    if f.repair_lost != 0:
+        f.holes += 1
+    elif f.phase == RECOVERY and f.law < PARTIAL_ACKS:
+        f.flight = f.sent_in_recovery + f.holes  # only the end is missing
+    f.pending = f.late = 0.0
+    f.repair_lost = 0
+    f.inflation = 0.0
+    send_again(f)
+    if f.keeps_sack != 0:
+        f.again = f.tail = 0.0
+    f.recover = f.sent
+    f.backoff = min(2 * f.backoff, f.backoff_limit)
+    set_timer(f, now)
+    f.round_end = f.sent
+    f.round_start = now

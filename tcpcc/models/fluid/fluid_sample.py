@@ -1,0 +1,128 @@
+"""The sample that a controller's rules read, and the measurement of round-trip times."""
+
+import math
+
+from tcpcc.engine.jit import compiled, index_at, number_at
+from tcpcc.engine.streams import uniform
+from tcpcc.models.fluid.fluid_records import NUMBER, PACKET_FIELDS, hop_at, then
+from tcpcc.transport.flow_record import window_at
+from tcpcc.transport.rules import sample_at
+
+N_PACKET_FIELDS = len(PACKET_FIELDS)
+
+
+@compiled
+def fill_common(f, now):
+    """Fill in the fields common to all events, nothing acknowledged; returns the sample."""
+    a = sample_at(f.sample, 0)
+    a.now = now
+    a.clock = now - f.paused
+    f.sampled_at = now
+    a.srtt = f.srtt
+    a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
+    a.max_rtt = max(f.max_rtt, a.base_rtt)
+    a.window = max(min(window_at(f.state, 0).cwnd, f.rwnd), 1.0)
+    a.inflight = f.sent - f.high_ack - f.stale + f.pending
+    a.phase = float(f.phase)
+    a.acked = a.growing = a.rtt = a.transmits = 0.0
+    a.limited = a.marked = a.ce = a.idle = 0.0
+    a.delivered = f.unreported
+    if f.reads_packets != 0:
+        a.pipe = max(f.sent - f.high_ack - f.stale, 0.0)
+        a.total_delivered = f.delivered
+        a.piece = 1.0
+        a.lost = a.lost_inflight = a.app_limited = 0.0
+    return a
+
+
+@compiled
+def fill_packet_fields(w, f, now, a):
+    """Fill in the fields of the newest packet that has returned; it was sent one RTT ago."""
+    at = w.k - f.rtt * w.per_second
+    a.rate_interval = f.rtt
+    a.rate_delivered = f.delivered - then(w, w.delivered_by, f, at)
+    a.delivery_rate = a.rate_delivered / f.rtt if f.rtt > 0 else 0.0
+    a.owd = f.owd
+    history_of(w, f, a, at)
+
+
+@compiled
+def history_of(w, f, a, at):
+    """Fields that describe the moment `at`, in steps, at which a packet was sent."""
+    row = f.history + NUMBER * (max(int(at), 0) & w.mask) * f.n_history
+    a.lost_inflight = number_at(row, 0).value
+    a.lost = f.lost - number_at(row, 1).value
+    a.app_limited = number_at(row, 2).value
+    if f.n_stamps > 0:
+        number_at(f.state + f.given0, 0).value = number_at(row, 3).value
+    if f.n_stamps > 1:
+        number_at(f.state + f.given1, 0).value = number_at(row, 4).value
+    if f.n_stamps > 2:
+        number_at(f.state + f.given2, 0).value = number_at(row, 5).value
+    if f.n_stamps > 3:
+        number_at(f.state + f.given3, 0).value = number_at(row, 6).value
+
+
+@compiled
+def note_history(w, f, k, limited):
+    """Keep what describes the packets sent in step `k`."""
+    row = f.history + NUMBER * (k & w.mask) * f.n_history
+    number_at(row, 0).value = max(f.sent - f.high_ack - f.stale, 0.0)
+    number_at(row, 1).value = f.lost
+    number_at(row, 2).value = limited
+    if f.n_stamps > 0:
+        number_at(row, 3).value = number_at(f.state + f.stamp0, 0).value
+    if f.n_stamps > 1:
+        number_at(row, 4).value = number_at(f.state + f.stamp1, 0).value
+    if f.n_stamps > 2:
+        number_at(row, 5).value = number_at(f.state + f.stamp2, 0).value
+    if f.n_stamps > 3:
+        number_at(row, 6).value = number_at(f.state + f.stamp3, 0).value
+
+
+@compiled
+def measure_rtt(w, f, now, a):
+    """The RTT of the newest of `a` returned packets, and its averages (RFC 6298, with one sample
+    for each packet: gains of 1/8 and 1/4)."""
+    rtt = f.base + waits_passed(w, f)
+    if f.noise > 0:
+        rtt += f.noise * (2 * uniform(w) - 1)
+    f.rtt = rtt
+    if f.srtt == 0:
+        f.srtt = rtt
+        f.var = rtt / 2
+    else:
+        f.var += gain(0.2877 * a) * (abs(rtt - f.srtt) - f.var)
+        f.srtt += gain(0.1335 * a) * (rtt - f.srtt)
+    f.base_rtt = min(f.base_rtt, rtt)
+    f.max_rtt = max(f.max_rtt, rtt)
+
+
+@compiled
+def gain(y):
+    """1 - exp(-y), within 1 %; y = 0.1335 a gives 1 - (7/8)^a."""
+    if y < 0.5:
+        return y * (1 - y * (0.5 - y * (1 / 6)))
+    return 1 - 1 / (1 + y * (1 + y * (0.5 + y * (1 / 6))))
+
+
+@compiled
+def waits_passed(w, f):
+    """The queueing delays of what returns now, read backwards along its path."""
+    at = w.k - f.back  # when it left the last link
+    total = 0.0
+    f.owd = f.one_way
+    for j in range(f.n_hops - 1, -1, -1):
+        if at <= max(w.k - w.mask, 0):
+            break  # the tables reach back no further
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        k = int(at)
+        here = number_at(hop.waits, (k & w.mask) * hop.stride + hop.place).value
+        if k + 1 < w.k:
+            there = number_at(hop.waits, ((k + 1) & w.mask) * hop.stride + hop.place).value
+            here += (at - k) * (there - here)
+        total += here
+        if hop.is_ack == 0:
+            f.owd += here
+        at -= here * w.per_second + hop.before
+    return total

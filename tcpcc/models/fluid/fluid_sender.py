@@ -1,0 +1,436 @@
+"""A TCP sender of fluid: one step of feedback, rules and sending.
+
+(1)  x(t) = acks(t) + dW/dt      what is sent is what the window W has left over: W - outstanding
+(2)  dy/dt = acks x rule(y)      the controller's own ``on_ack``, with a real number of packets
+(3)  y <- on_round(y)            when what was sent one round trip ago has returned
+(4)  y <- on_loss(y)             when three packets beyond a lost one have returned
+
+Losses and marks are whole packets of single flows, so y jumps; :mod:`.fluid_recovery` has the laws.
+"""
+
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
+from tcpcc.models.fluid.fluid_amounts import arrive_alone
+from tcpcc.models.fluid.fluid_conversations import drain, forget, run_application
+from tcpcc.models.fluid.fluid_fields import read_words, write_words
+from tcpcc.models.fluid.fluid_records import (
+    DRAINING,
+    FINISHED,
+    NUMBER,
+    OPENING,
+    RUNNING,
+    WAITING,
+    flow_cell,
+    hop_at,
+    hop_cell,
+    queue_at,
+)
+from tcpcc.models.fluid.fluid_recovery import (
+    RACK,
+    count_sent,
+    enter_recovery,
+    learn_of_losses,
+    repair_losses,
+    room_in_recovery,
+    time_out,
+    timeout,
+    to_repair,
+)
+from tcpcc.models.fluid.fluid_sample import (
+    fill_common,
+    fill_packet_fields,
+    measure_rtt,
+    note_history,
+)
+from tcpcc.models.header_layout import return_words, send_fields
+from tcpcc.transport.flow_record import CBR, OPEN, RECOVERY, window_at
+from tcpcc.transport.rules import apply_cut, apply_growth, apply_rule, is_limited, pause
+
+ROUNDING = 1e-9  # packets
+NEVER = 1e18  # steps
+
+
+@compiled
+def step_sender(w, f, now):
+    """What flow `f` does in step ``w.k``."""
+    index_at(w.acts_at, f.index).at = w.k + 1
+    if f.status == RUNNING:
+        if f.kind == CBR:
+            send_at_rate(w, f, now)
+        else:
+            if f.acted < w.k - 1:
+                note_rest(w, f)
+            returned = take_returned(w, f, now)
+            if f.conversation != 0 and ends_now(w, f, now):
+                return
+            act_on_timers(w, f, now)
+            send_fluid(w, f, now, returned)
+    elif f.status < RUNNING:
+        if f.status == OPENING and f.conversation != 0:
+            run_application(w, f, now)
+        if now >= f.start:
+            open_flow(w, f, now)
+        else:
+            rest(w, f, min(f.start, f.write_at))
+    elif f.status == DRAINING:
+        drain(w, f)
+    else:
+        rest(w, f, math.inf)
+
+
+@compiled
+def rest(w, f, until):
+    """If nothing returns, the flow acts again in the step before the time `until`."""
+    k = int(min(until * w.per_second, NEVER)) - 1
+    index_at(w.acts_at, f.index).at = max(k, w.k + 1)
+
+
+@compiled
+def rest_if_idle(w, f, out):
+    """Window or application allow nothing to be sent, so only timers and new data change that."""
+    if f.phase == RECOVERY or (f.law == RACK and f.pending > 0):
+        return
+    if out < usable_window(f) and new_data(f) + to_repair(f) > 0:
+        return
+    until = min(f.write_at, f.timer_from + max(timeout(f), f.min_rto))
+    if f.open != 0:
+        until = min(until, f.stop)
+    if f.wake != 0:
+        until = min(until, number_at(f.state + f.wake, 0).value)
+    rest(w, f, until)
+
+
+@not_inlined
+def note_rest(w, f):
+    """Note the totals of the steps in which the flow did not act, as far back as what returns next
+    may have been sent."""
+    first = max(f.acted + 1, w.k - w.mask)
+    if f.sent - f.high_ack - f.stale + f.pending <= ROUNDING:
+        first = max(first, w.k - int(2 * (f.max_rtt + f.noise) * w.per_second) - 2)
+    for k in range(first, w.k):
+        note_totals(w, f, k)
+
+
+@compiled
+def ends_now(w, f, now):
+    """Run the application of a conversation; whether it has come to its end."""
+    run_application(w, f, now)
+    if f.undone < f.last_item:
+        return False
+    f.finished = now
+    close_flow(w, f)
+    f.status = DRAINING
+    return True
+
+
+@compiled
+def count_open(w, f, value):
+    """A source opens (1) or closes (0); every link on its path counts it once."""
+    for j in range(f.n_hops):
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        if hop.repeats == 0:
+            queue_at(w.queues, hop.queue).flows += (value - f.open) * f.count
+    f.open = value
+
+
+@compiled
+def open_flow(w, f, now):
+    """Start; the SYN and its ACK take a round trip with the queues of this moment."""
+    if f.kind == CBR:
+        f.status = RUNNING
+        send_at_rate(w, f, now)
+        return
+    if f.status == WAITING:
+        f.status = OPENING
+        count_open(w, f, 1.0)
+        fill_common(f, now)
+        if f.on_start != 0:
+            apply_rule(f, f.on_start)
+        if f.handshake != 0:
+            f.syn_rtt = f.base + waits_now(w, f)
+            f.start += f.syn_rtt
+            if f.n_fields > 0:
+                send_syn(w, f, now)
+            return
+    f.status = RUNNING
+    if f.conversation != 0:
+        forget(w, f)
+    window_at(f.state, 0).cwnd = f.initial_window
+    f.round_start = now
+    fill_common(f, now).rtt = f.syn_rtt
+    if f.n_fields > 0 and f.syn_rtt > 0:
+        return_words(f, f.sample, w.syn_words + NUMBER * w.n_words * f.index)
+    if f.on_open != 0:
+        apply_rule(f, f.on_open)
+    send_fluid(w, f, now, 0.0)
+
+
+@compiled
+def send_syn(w, f, now):
+    """The routers on the path change the header fields of the SYN."""
+    words = w.syn_words + NUMBER * w.n_words * f.index
+    send_fields(f, f.state, words)
+    for j in range(f.n_hops):
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        x = queue_at(w.queues, hop.queue)
+        if x.in_amounts != 0 and hop.is_ack == 0:
+            arrive_alone(w, x, hop, now, words)
+
+
+@compiled
+def waits_now(w, f):
+    """The queueing delays on a flow's path at this moment, s."""
+    total = 0.0
+    for j in range(f.n_hops):
+        x = queue_at(w.queues, hop_at(w.hops, index_at(f.route, j).at).queue)
+        if x.rate > 0:
+            total += x.backlog_bits / x.rate
+    return total
+
+
+@compiled
+def take_returned(w, f, now):
+    """What has returned in this step: delivered, lost and marked packets. Returns the first."""
+    acked_cell = flow_cell(w, w.acked, w.k, f)
+    losses_cell = flow_cell(w, w.losses, w.k, f)
+    marks_cell = flow_cell(w, w.marks, w.k, f)
+    a, n, marks = acked_cell.value, losses_cell.value, marks_cell.value
+    if a <= 0 and n <= 0:
+        return 0.0
+    acked_cell.value = losses_cell.value = marks_cell.value = 0.0
+    before = f.high_ack
+    f.high_ack += a + n
+    old = 0.0  # delivered packets that were sent before a timeout
+    if f.stale > 0:
+        old = min(f.stale / (a + n), 1.0) * a
+        f.stale = max(f.stale - a - n, 0.0)
+    if a > 0:
+        measure_rtt(w, f, now, a)
+        f.probe_at = now + 2 * f.srtt
+    if n > 0:
+        learn_of_losses(w, f, now, before, a, n)
+    useful = a
+    if f.duplicates > 0 and a > 0:
+        useful -= min(a * f.duplicates / max(f.sent - before, a), f.duplicates)
+        f.duplicates -= a - useful
+    f.delivered += useful
+    in_order = repair_losses(w, f, now, max(useful - old, 0.0))
+    if marks > 0:
+        answer_marks(f, now, marks)
+    if a > 0:
+        if f.n_fields > 0:
+            read_words(w, f)
+        report_delivered(w, f, now, a, in_order)
+    is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
+    if is_done and f.conversation == 0:
+        f.finished = now
+        close_flow(w, f)
+    return a
+
+
+@compiled
+def close_flow(w, f):
+    f.status = FINISHED
+    count_open(w, f, 0.0)
+
+
+@compiled
+def answer_marks(f, now, marks):
+    """Marks return: the window is cut at most once in a round trip (RFC 3168, 6.1.2)."""
+    f.unreported_marks += marks
+    if f.phase != OPEN or f.high_ack <= f.mark_edge:
+        return
+    f.mark_edge = f.sent
+    a = fill_common(f, now)
+    a.marked, a.ce = f.unreported_marks, marks
+    apply_cut(f, f.on_mark)
+
+
+@compiled
+def report_delivered(w, f, now, a, in_order):
+    """Call ``on_round`` and ``on_ack`` for `a` delivered packets, of which `in_order` are
+    acknowledged in order; as `transport.rules.report_acked`."""
+    since = f.sampled_at
+    x = fill_common(f, now)
+    x.rtt = f.rtt
+    x.acked = in_order * f.counted
+    x.delivered = f.unreported + a
+    x.inflight += a
+    x.marked, x.ce = f.unreported_marks, f.unreported_marks
+    used = f.rwnd
+    if new_data(f) <= ROUNDING:
+        used = min(x.inflight, used)
+    x.growing = x.delivered if f.every_ack != 0 else x.acked
+    if is_limited(f, used):
+        x.limited = 1.0
+        x.growing = 0.0
+        pause(f, x, since)
+    if f.reads_packets != 0:
+        fill_packet_fields(w, f, now, x)
+    reports = in_order > 0 or f.every_ack != 0
+    over = f.high_ack - f.round_end
+    if over > ROUNDING and reports:
+        end_round(w, f, now, a, x, min(over, a))
+    add_to_round(f, a)
+    if reports:
+        f.unreported_marks = 0.0
+        f.unreported = 0.0
+        apply_growth(f, f.on_ack)
+    else:
+        f.unreported += a
+
+
+@compiled
+def add_to_round(f, packets):
+    f.round_sum += f.rtt * packets
+    f.round_n += packets
+    f.round_min = min(f.round_min, f.rtt)
+
+
+@compiled
+def end_round(w, f, now, a, x, over):
+    """A round ends: the last `over` of `a` packets belong to the next one."""
+    add_to_round(f, a - over)
+    n = f.round_n
+    x.round_rtt = f.round_sum / n if n > 0 else f.rtt
+    # the least of n draws of a delay that is uniform between 0 and 2 x noise
+    x.round_min_rtt = f.round_min if n > 0 else f.rtt
+    passed = now - over / a * w.step
+    end = f.sent + a - over
+    x.round_time = passed - f.round_start
+    x.round_packets = end - f.round_end
+    if f.on_round != 0:
+        apply_growth(f, f.on_round)
+    f.round_end = end
+    f.round_start = passed
+    f.round_sum = f.round_n = -0.0
+    f.round_min = math.inf
+
+
+@compiled
+def repeat_acks(w, f, now):
+    """The last ACKs were dropped at links of whole packets, and nothing else is missing: what is
+    sent after a timeout brings another ACK, which says what they said."""
+    for j in range(f.n_hops):
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        if hop.held > 0:
+            amount = min(hop.held, 1 / hop.packets)
+            hop.held -= amount
+            hop.carry += amount
+            hop.fed_at = now - hop.hold
+
+
+@compiled
+def act_on_timers(w, f, now):
+    """The retransmission timer and the controller's own timer."""
+    if now - f.timer_from >= f.min_rto and now - f.timer_from >= timeout(f):
+        if f.sent - f.high_ack - f.stale + f.pending > ROUNDING or f.phase != OPEN:
+            time_out(f, now)
+            if to_repair(f) <= 0:
+                repeat_acks(w, f, now)
+        else:
+            f.timer_from = math.inf
+    if f.law == RACK and f.phase == OPEN and f.pending > 0 and now >= f.probe_at:
+        enter_recovery(f, now)  # a tail loss probe returns (RFC 8985, 7.2)
+    if f.wake != 0:
+        at = number_at(f.state + f.wake, 0)
+        if at.value <= now:
+            at.value = math.inf
+            fill_common(f, now)
+            apply_rule(f, f.on_timer)
+
+
+@compiled
+def new_data(f):
+    """Packets that the application has not sent for the first time."""
+    return max(f.size - (f.sent - f.retransmitted - f.useless), 0.0)
+
+
+@compiled
+def usable_window(f):
+    """Whole packets that may be outstanding, at least one."""
+    return max(np.floor(min(window_at(f.state, 0).cwnd, f.rwnd) + ROUNDING), 1.0)
+
+
+@compiled
+def note_totals(w, f, k):
+    """Note the totals of step `k`."""
+    flow_cell(w, w.sent_by, k, f).value = f.sent
+    flow_cell(w, w.repaired_by, k, f).value = f.retransmitted
+    if f.reads_packets != 0:
+        flow_cell(w, w.delivered_by, k, f).value = f.delivered
+        note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)
+
+
+@compiled
+def send_fluid(w, f, now, returned):
+    """Send what window, pacing and application allow; equation (1)."""
+    cwnd = usable_window(f)
+    out = f.sent - f.high_ack - f.stale + f.pending
+    if f.phase == RECOVERY:
+        amount = room_in_recovery(f, cwnd, out, returned)
+    else:
+        amount = max(cwnd - out, 0.0)
+    if f.pacing != 0:
+        rate = number_at(f.state + f.pacing, 0).value
+        if rate < math.inf:
+            f.tokens = min(f.tokens, 0.0) + rate * w.step
+            amount = min(amount, max(f.tokens, 0.0))
+            f.tokens -= amount
+    if f.size < math.inf:
+        amount = min(amount, new_data(f) + to_repair(f))
+    if now >= f.stop:
+        amount = min(amount, to_repair(f))
+        if f.open != 0:
+            count_open(w, f, 0.0)
+    if amount > f.most:
+        raise FloatingPointError("a window of more packets than the path carries in the run")
+    repaired = count_sent(f, now, amount, out)
+    f.retransmitted += repaired
+    f.sent += amount
+    may_send = out + amount < cwnd
+    if f.reads_packets != 0 and may_send and new_data(f) <= ROUNDING and to_repair(f) <= 0:
+        f.limited_until = f.delivered + max(f.sent - f.high_ack - f.stale, 0.0)
+    note_totals(w, f, w.k)
+    f.acted = w.k
+    if amount > 0:
+        f.sent_at = now
+        leave_host(w, f, amount)
+    else:
+        rest_if_idle(w, f, out)
+
+
+@compiled
+def send_at_rate(w, f, now):
+    """A source without feedback, in its on-intervals."""
+    while f.on < f.n_on and now >= number_at(f.state, 2 * f.on + 1).value - ROUNDING:
+        f.on += 1
+    is_on = 0.0
+    if f.on == f.n_on:
+        f.status = FINISHED
+    elif now >= number_at(f.state, 2 * f.on).value - ROUNDING:
+        is_on = 1.0
+    if f.open != is_on:
+        count_open(w, f, is_on)
+    if is_on == 0:
+        rest(w, f, number_at(f.state, 2 * f.on).value if f.on < f.n_on else math.inf)
+        return
+    amount = f.rate * w.step
+    f.sent += amount
+    leave_host(w, f, amount)
+
+
+@compiled
+def leave_host(w, f, amount):
+    """Put fluid on a flow's path."""
+    if f.n_fields > 0:
+        write_words(w, f, amount, index_at(f.route, 0).at if f.n_hops > 0 else -1)
+    if f.n_hops > 0:
+        hop_cell(w, w.fluid, w.k + f.to_first, index_at(f.route, 0).at).value += amount
+        return
+    f.reached += amount
+    if f.kind != CBR:
+        flow_cell(w, w.acked, w.k + f.to_sender, f).value += amount

@@ -1,0 +1,57 @@
+"""The steps of the fluid model: senders, then links in the order in which data pass them."""
+
+from tcpcc.engine.jit import compiled, entry, index_at, number_at
+from tcpcc.models.fluid.fluid_bins import close_bin
+from tcpcc.models.fluid.fluid_conversations import begin_conversations, follow_paths
+from tcpcc.models.fluid.fluid_links import step_queue
+from tcpcc.models.fluid.fluid_packets import step_packets
+from tcpcc.models.fluid.fluid_records import change_at, flow_at, queue_at, world_at
+from tcpcc.models.fluid.fluid_sender import step_sender
+
+
+@compiled
+def step_world(w):
+    now = w.k * w.step
+    before = w.next_change
+    while w.next_change < w.n_changes:
+        c = change_at(w.changes, w.next_change)
+        if c.k > w.k:
+            break
+        if c.is_whole != 0:
+            index_at(c.address, 0).at = c.whole
+        else:
+            number_at(c.address, 0).value = c.value
+        w.next_change += 1
+    if w.next_change > before and w.n_conversations > 0:
+        follow_paths(w)
+    row = (w.k & w.mask) * w.n_flows
+    for i in range(w.n_flows):
+        if (
+            index_at(w.acts_at, i).at <= w.k
+            or number_at(w.acked, row + i).value > 0
+            or number_at(w.losses, row + i).value > 0
+        ):
+            step_sender(w, flow_at(w.flows, i), now)
+    for i in range(w.n_queues):
+        x = queue_at(w.queues, i)
+        if x.packets != 0:
+            step_packets(w, x, now)
+        else:
+            step_queue(w, x, now)
+    w.k += 1
+    if w.k % w.steps_per_bin == 0 or w.k == w.end:
+        for i in range(w.n_flows):
+            close_bin(w, flow_at(w.flows, i))
+        w.b += 1
+
+
+@entry
+def run_steps(worlds, n, until):
+    """Advance the worlds at `n` addresses to step `until`, or until one needs room (``w.need``)."""
+    for i in range(n):
+        w = world_at(index_at(worlds, i).at, 0)
+        while w.k < until and w.need == 0:
+            begin_conversations(w, w.k * w.step)
+            if w.need != 0:
+                break
+            step_world(w)

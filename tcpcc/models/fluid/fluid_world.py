@@ -1,0 +1,520 @@
+"""The world of the fluid model: a resolved scenario laid out in its records and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import Records, address, record_view
+from tcpcc.engine.streams import seed_stream
+from tcpcc.errors import ScenarioError, TcpccError
+from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
+from tcpcc.models.blame import blame, suspects
+from tcpcc.models.controller_memory import ControllerMemory, place_of
+from tcpcc.models.fluid import REPRESENTATIVES, STEPS
+from tcpcc.models.fluid import fluid_records as r
+from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES, PlaceMemory
+from tcpcc.models.fluid.fluid_counts import with_representatives
+from tcpcc.models.fluid.fluid_packet_memory import (
+    PacketLinkMemory,
+    lay_out_packets_of_hop,
+    takes_packets,
+)
+from tcpcc.models.header_layout import HeaderLayout
+from tcpcc.models.layout import (
+    SENSIBLE,
+    Route,
+    beyond_run,
+    packets_in_run,
+    queueing_links,
+    route_of,
+)
+from tcpcc.models.limits import warn_of_unread_headers
+from tcpcc.models.packet.representatives import count_of
+from tcpcc.models.queue_memory import QueueMemory
+from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.transport import flow_record as t
+from tcpcc.transport.recovery import RECOVERIES
+from tcpcc.transport.recovery.loss_recovery import LAWS
+
+if TYPE_CHECKING:
+    from tcpcc.controllers.controller import Controller
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.transport.recovery.loss_recovery import Recovery
+
+SHORTER = 0.2  # part of a step
+TRIED = 100  # steps
+SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
+ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}
+
+_COPIED = (
+    "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
+    "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
+    "backoff_limit", "window_decay", "idle_restart",
+)  # fmt: skip
+
+
+def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: float) -> float:
+    """The time step in s: at most 1/`steps` of the shortest base RTT, a whole part of `interval`.
+
+    The RTT is that of the largest packets: smaller ones wait for them. Of the steps that are up to
+    `SHORTER` shorter, it is the one of which the base RTTs are whole multiples most nearly.
+    """
+    closed = [(x, f) for x, f in zip(routes, resolved.rows, strict=True) if f.controller]
+    largest = max((f.spec.packet_size for _, f in closed), default=0)
+    trips = []
+    for route, flow in closed:
+        per_byte = sum(8 / resolved.links[k].rate for k in flow.forward)
+        trips.append(route.base_rtt + per_byte * (largest - flow.spec.packet_size))
+    trip = min([rtt for rtt in trips if rtt > 0], default=interval)
+    least = max(math.ceil(interval / (trip / steps) - 1e-9), 1)
+    most = max(int(least / (1 - SHORTER)), least)
+    parts = np.unique(np.linspace(least, most, min(most - least + 1, TRIED)).round())
+    each = np.array([route.base_rtt for route, _ in closed])[:, None] * parts / interval
+    return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
+
+
+def _acks_for(flow: Flow) -> float:
+    """Number of packets that an ACK acknowledges."""
+    return flow.transport.ack_every if flow.transport.delayed_ack > 0 else 1.0
+
+
+def _setting(recovery: Recovery, name: str) -> float:
+    """A parameter of a loss recovery; 0 if it has none of that name."""
+    return recovery.params[name].default if name in recovery.params else 0.0
+
+
+class FluidWorld:
+    """The memory of one run; the arrays belong to this object."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        steps: float = STEPS,
+        controllers: ControllerMemory | None = None,
+        at_most: float = REPRESENTATIVES,
+    ) -> None:
+        self.scenario = scenario
+        self.resolved = with_representatives(scenario, at_most)
+        warn_of_unread_headers(self.resolved)
+        flows, links, rows = self.resolved.flows, self.resolved.links, self.resolved.rows
+        self.kept = queueing_links(replace(self.resolved, flows=rows))
+        self.place = {link: k for k, link in enumerate(self.kept)}
+        self.routes = [route_of(links, f, set(self.kept)) for f in rows]
+        self.owner = list(range(len(flows)))  # row of each record of `flows`
+        self.step = step_of(self.resolved, self.routes, scenario.interval, steps)
+        self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
+        self.end = math.ceil(scenario.duration / self.step - 1e-9)
+        self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)
+        self.queues: dict[int, QueueMemory] = {}
+        self.packet_links: dict[int, PacketLinkMemory] = {}
+        self.owned: list[Any] = []
+        self.w: Records = np.zeros(1, r.WORLD)
+        self.flows: Records = np.zeros(len(flows), r.FLOW)
+        self.acts_at = np.zeros(len(flows), np.int64)  # step of each flow
+        self.links: Records = np.zeros(len(self.kept), r.QUEUE)
+        self.recorded = list(self.resolved.recorded)
+        self.bin_row = np.full(len(rows), min(len(self.recorded), len(rows) - 1))
+        self.bin_row[self.recorded] = np.arange(len(self.recorded))
+        self.flow_bins = blank_bins((int(self.bin_row.max()) + 1, self.n_bins), FLOW_BIN)
+        self.link_bins: Records = np.zeros((len(self.kept), self.n_bins), LINK_BIN)
+        self.headers = HeaderLayout()
+        for flow in rows:
+            self.headers.add(flow)
+        self.hops: Records = np.zeros(0, r.HOP)
+        self.columns: dict[tuple[int, int], int] = {}  # of each hop of a flow
+        self.ways: list[np.ndarray] = []  # of each flow the columns of its hops
+        self.tables: dict[str, np.ndarray] = {}
+        self.histories: dict[int, np.ndarray] = {}  # of flows whose controller reads packets
+        self._lay_out_queues()
+        for i, flow in enumerate(flows):
+            self.lay_out_flow(self.flows[i], i, flow)
+        self.conversations = PlaceMemory(self) if self.resolved.workloads else None
+        self._lay_out_world()
+        for load in range(len(self.resolved.workloads)):
+            assert self.conversations is not None
+            self.conversations.add_places(load, FIRST_PLACES)
+        self.arrange()
+
+    def _lay_out_queues(self) -> None:
+        for k, index in enumerate(self.kept):
+            row, link = self.links[k], self.resolved.links[index]
+            row["rate"], row["loss"], row["limit"] = link.rate, link.loss, link.buffer
+            row["in_bytes"], row["size"] = link.buffer_unit == "bytes", 1000.0
+            row["column"] = k
+            seed_stream(row, self.scenario.seed, f"link {link.name}: fluid")
+            row["until_random"] = -math.log(np.random.default_rng(self.scenario.seed).random())
+            if link.record:
+                row["bins"] = address(self.link_bins[k])
+            discipline = link.queue.discipline
+            by_packet = takes_packets(discipline)
+            rule = discipline.on_arrival if by_packet else discipline.fluid_rule
+            row["in_amounts"] = discipline.in_amounts
+            row["reads_concentration"] = discipline.reads_concentration
+            if by_packet or rule is not None:
+                memory = QueueMemory(link, rule, self.scenario.seed, self.n_bins)
+                memory.fill(row)
+                memory.empty()
+                self.headers.fill_link(row, link.name, discipline)
+                row["anew"] = 1
+                self.queues[index] = memory
+            if by_packet:
+                self._lay_out_packet_link(row, index)
+
+    def _lay_out_packet_link(self, row: Any, index: int) -> None:
+        link, size = self.resolved.links[index], 1.0
+        changes = (c.spec.buffer for c in self.resolved.changes if c.link == index)
+        if link.buffer_unit == "bytes":
+            size = min(f.spec.packet_size for f in self.resolved.rows)
+            acks = (f.spec.ack_size for f in self.resolved.rows if isinstance(f.spec, Flow))
+            size = min(size, *acks, size)
+        limits = [link.buffer, *(b for b in changes if b is not None)]
+        n_words = self.headers.n_words
+        memory = PacketLinkMemory(link.queue.discipline, limits, size, n_words)
+        self.packet_links[index] = memory
+        row["packets"] = address(memory.link)
+
+    def hops_of(self, row: int) -> Records:
+        """The hops of a row of the scenario, without their places in the tables."""
+        route, flow = self.routes[row], self.resolved.rows[row]
+        spec = flow.spec
+        hops: Records = np.zeros(len(route.links), r.HOP)
+        for j, link in enumerate(route.links):
+            hop = hops[j]
+            is_ack = j >= route.n_forward
+            hop["queue"], hop["is_ack"] = self.place[link], is_ack
+            hop["repeats"] = link in route.links[:j]
+            common = link < len(self.scenario.net.links)
+            hop["count"] = count_of(flow) if common else 1.0
+            hop["draws"], size = 1.0, spec.packet_size
+            if is_ack and isinstance(spec, Flow):
+                hop["draws"], size = 1 / _acks_for(spec), spec.ack_size
+            hop["packets"] = hop["draws"] * hop["count"]
+            hop["bits"] = 8.0 * size * hop["packets"]
+            hop["is_tcp"] = not isinstance(spec, CBR)
+            hop["last_data"] = j == route.n_forward - 1
+            if not isinstance(spec, CBR) and not is_ack:
+                hop["ect"] = ECT[spec.transport.ecn]
+            lay_out_packets_of_hop(hop, flow, route)
+        return hops
+
+    def arrange(self) -> None:
+        """Give each hop of each flow a column of the tables, those of a link together."""
+        passed = sorted(
+            (self.place[link], i, j)
+            for i, row in enumerate(self.owner)
+            for j, link in enumerate(self.routes[row].links)
+        )
+        before, old = self.columns, self.hops
+        columns = {(i, j): h for h, (_, i, j) in enumerate(passed)}
+        kept = np.array([before[i, j] for _, i, j in passed if (i, j) in before], np.int64)
+        now = np.array([h for h, (_, i, j) in enumerate(passed) if (i, j) in before], np.int64)
+        self.hops, self.columns = np.zeros(len(passed), r.HOP), columns
+        self.hops[now] = old[kept]
+        moved = np.zeros(len(old), np.int64)
+        moved[kept] = now
+        for memory in self.packet_links.values():
+            memory.move_hops(moved)
+        for i in range(len(self.ways), len(self.owner)):
+            route = self.routes[self.owner[i]]
+            way = np.array([columns[i, j] for j in range(len(route.links))], np.int64)
+            self.ways.append(way)
+            row = self.flows[i]
+            row["route"], row["n_hops"] = address(way), len(way)
+            self.hops[way] = self.hops_of(self.owner[i])
+            self.hops["flow"][way] = i
+            self.lay_out_delays(self.flows[i : i + 1], self.hops, way, route)
+        for h, (_, i, j) in enumerate(passed):
+            self.ways[i][j] = h
+            self.hops["next"][h] = columns.get((i, j + 1), -1)
+        of_queue = np.array([queue for queue, _, _ in passed], np.int64)
+        for k in range(len(self.kept)):
+            self.links[k]["first"] = np.searchsorted(of_queue, k)
+            self.links[k]["n"] = np.count_nonzero(of_queue == k)
+        self._lay_out_tables(now, kept)
+        self._lay_out_changes()
+
+    def lay_out_delays(self, row: Any, hops: Any, mine: np.ndarray, route: Route) -> None:
+        """Delays in whole steps: those of the path up to each link are rounded, not each delay."""
+        at, passed, delays = 0, 0.0, []
+        for j, before in enumerate(route.before):
+            passed += before
+            least = at
+            if j and hops["queue"][mine[j]] <= hops["queue"][mine[j - 1]]:
+                least += 1  # this link is served earlier in a step
+            delays.append(max(round(passed / self.step), least) - at)
+            at += delays[-1]
+        last = max(round(route.base_rtt / self.step), at + 1) - at
+        row["to_first"] = delays[0] if delays else 0
+        for h, delay, before in zip(mine, [*delays[1:], last], route.before, strict=False):
+            hops["delay"][h], hops["before"][h] = delay, before / self.step
+        row["to_sender"] = last
+        row["back"] = route.after / self.step
+        row["base"] = route.base_rtt
+        row["one_way"] = sum(route.before[: route.n_forward]) + route.to_receiver
+
+    def lay_out_flow(self, row: Any, i: int, flow: ResolvedFlow) -> np.ndarray:
+        """Write all that does not depend on its place into the FLOW record of a row of the
+        scenario; returns the controller's state."""
+        spec = flow.spec
+        row["index"], row["bins"] = i, address(self.flow_bins[self.bin_row[i]])
+        row["start"], row["count"] = spec.start, count_of(flow)
+        row["stop"] = math.inf if spec.stop is None else spec.stop
+        row["size"] = row["write_at"] = math.inf
+        row["finished"] = math.nan
+        if isinstance(spec, CBR):
+            row["kind"], row["rate"] = t.CBR, spec.rate / (8 * spec.packet_size)
+            times = np.array([(a, math.inf if b is None else b) for a, b in spec.on]).ravel()
+            self.owned.append(times)
+            row["state"], row["n_on"] = address(times), len(spec.on)
+            return times
+        in_run = packets_in_run(self.resolved, flow, self.scenario.duration)
+        row["most"] = max(in_run * row["count"], SENSIBLE)
+        state = self.controllers.fill(row, flow)
+        self.owned.append(state)
+        controller, settings = flow.controller, spec.transport
+        assert controller is not None
+        row["kind"] = t.TCP
+        for name in _COPIED:
+            row[name] = getattr(settings, name)
+        row["counted"] = min(settings.abc_limit / _acks_for(spec), 1.0)
+        row["deflate"] = settings.partial_deflation
+        if spec.size is not None:
+            row["size"] = spec.size
+        row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
+        row["backoff"], row["mark_edge"] = 1.0, -1.0
+        jitters = sum(self.resolved.links[k].jitter for k in (*flow.forward, *flow.reverse))
+        row["noise"] = jitters / 2
+        recovery = RECOVERIES[flow.recovery]
+        if not recovery.law:
+            raise ScenarioError(
+                f"flow {flow.name!r}: recovery {flow.recovery!r} has no law for the fluid model:"
+                f" set Recovery(law=...) to one of {', '.join(LAWS)}"
+            )
+        row["law"] = LAWS.index(recovery.law)
+        row["impatient"] = bool(_setting(recovery, "impatient"))
+        row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))
+        if controller.header:
+            self.headers.fill_flow(row, controller)
+        if controller.on_mark is None:
+            row["on_mark"] = row["on_loss"]
+        row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"
+        row["pacing"], row["wake"] = place_of(flow, "pacing_rate"), place_of(flow, "wake_at")
+        stamps = list(controller.stamps.items())
+        row["n_stamps"] = len(stamps)
+        for k, (kept, given) in enumerate(stamps):
+            row[f"stamp{k}"], row[f"given{k}"] = place_of(flow, kept), place_of(flow, given)
+        row["reads_packets"] = bool(controller.reads_of_packets or stamps)
+        row["n_history"] = len(r.PACKET_FIELDS) + len(stamps)
+        return state
+
+    def _lay_out_changes(self) -> None:
+        """The scheduled changes of links, as numbers to be written at a step.
+
+        A change of delay concerns the fluid that leaves the link from then on.
+        """
+        rows: list[tuple[int, int, int, float, int]] = []
+        links = list(self.resolved.links)
+
+        def write(at: float, array: Any, name: str, row: int, value: float) -> None:
+            is_whole = array[name].dtype.kind == "i"
+            where = address(array) + row * array.itemsize + array.dtype.fields[name][1]
+            whole = int(value) if is_whole else 0
+            rows.append((round(at / self.step), where, int(is_whole), float(value), whole))
+
+        for change in self.resolved.changes:
+            spec, index = change.spec, change.link
+            new = {n: getattr(spec, n) for n in ("rate", "delay", "loss", "buffer", "jitter")}
+            if spec.rate == 0:  # while a link is down nothing leaves it: its delay is of no use
+                del new["rate"]
+            links[index] = links[index]._with(**{n: v for n, v in new.items() if v is not None})
+            row = self.place[index]
+            for name, value in (("rate", spec.rate), ("loss", spec.loss), ("limit", spec.buffer)):
+                if value is not None:
+                    write(spec.at, self.links, name, row, value)
+            for name, value in dict(spec.queue).items():
+                memory = self.queues[index]
+                write(spec.at, memory.params, name, 0, value)
+            if spec.delay is None and spec.jitter is None and spec.rate is None:
+                continue
+            for i, flow in enumerate(self.resolved.rows):
+                if index not in (*flow.forward, *flow.reverse):
+                    continue
+                if i < len(self.resolved.flows):
+                    of_flow, at, hops, way = self.flows, i, self.hops, self.ways[i]
+                else:
+                    assert self.conversations is not None
+                    at = i - len(self.resolved.flows)
+                    of_flow, hops = self.conversations.models, self.conversations.hops[at]
+                    way = np.arange(len(hops))
+                trial = np.zeros(1, r.FLOW), hops.copy()
+                self.lay_out_delays(*trial, way, route_of(links, flow, set(self.kept)))
+                for name in ("to_first", "to_sender", "back", "base", "one_way"):
+                    write(spec.at, of_flow, name, at, trial[0][name][0])
+                for h in way:
+                    for name in ("delay", "before"):
+                        write(spec.at, hops, name, int(h), trial[1][name][h])
+        rows.sort(key=lambda row: row[0])
+        self.changes = np.array(rows, r.CHANGE)
+        self.w["changes"], self.w["n_changes"] = address(self.changes), len(rows)
+
+    def _lay_out_world(self) -> None:
+        """The length of the tables, and all that does not depend on the number of flows."""
+        w = self.w[0]
+        w["step"], w["per_second"] = self.step, 1 / self.step
+        self.links["reach"] = SHORTEST_REACH
+        w["mask"] = self._rows() - 1
+        w["end"], w["steps_per_bin"] = self.end, round(self.scenario.interval / self.step)
+        w["queues"], w["n_queues"] = address(self.links), len(self.links)
+        seed_stream(w, self.scenario.seed, "fluid")
+
+    def _rows(self) -> int:
+        """Rows of the tables: a power of two, for the longest round trip of what waits."""
+        delays = max((x.base_rtt for x in self.routes), default=0.0)
+        delays += sum(c.spec.delay or 0.0 for c in self.resolved.changes)
+        self.ahead = math.ceil(delays / self.step) + len(self.kept) + 1
+        reach = self.links["reach"]
+        waits = max((sum(reach[self.place[k]] for k in x.links) for x in self.routes), default=0)
+        return 1 << math.ceil(math.log2(1.5 * (self.ahead + waits) + 64))
+
+    def _lengthen_tables(self) -> None:
+        """Make room for longer waits."""
+        old, rows = int(self.w["mask"][0]) + 1, self._rows()
+        if rows == old:
+            return
+        k = int(self.w["k"][0])
+        kept = {False: np.arange(old) + k + self.ahead - old, True: np.arange(old) + k - old}
+        self.w["mask"] = rows - 1
+
+        def longer(table: np.ndarray, is_past: bool) -> np.ndarray:
+            new = np.zeros((rows, *table.shape[1:]))
+            steps = kept[is_past]
+            new[steps & (rows - 1)] = table[steps & (old - 1)]
+            return new
+
+        for name, table in self.tables.items():
+            if len(table) == old:
+                self.tables[name] = longer(table, name in r.OF_PAST)
+                self.w[name] = address(self.tables[name])
+        for i, history in self.histories.items():
+            self.histories[i] = longer(history, True)
+            self.flows["history"][i] = address(self.histories[i])
+        self._lay_out_waits()
+
+    def _lay_out_tables(self, now: np.ndarray, before: np.ndarray) -> None:
+        """Make the tables; hops that are at `now` were in the columns `before`."""
+        w = self.w[0]
+        rows, n = int(w["mask"]) + 1, self.headers.n_words
+        hops, flows = len(self.hops), len(self.flows)
+        shapes: dict[str, tuple[int, ...]] = {name: (rows, hops) for name in r.HOP_TABLES}
+        if not self.packet_links:
+            shapes["hop_waits"] = rows, 0
+        shapes |= {name: (1, hops) for name in r.OF_HOPS}
+        shapes |= {name: (rows, flows) for name in r.FLOW_TABLES}
+        shapes |= {name: (rows, len(self.links)) for name in r.QUEUE_TABLES}
+        shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
+        shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
+        shapes["own_words"] = 1, 1, n
+        ends = np.flatnonzero((np.diff(now) != 1) | (np.diff(before) != 1)) + 1
+        parts = [part for part in np.split(np.arange(len(now)), ends) if len(part)]
+        stretches = [(now[part[0]], before[part[0]], len(part)) for part in parts]
+        over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
+        for name, shape in shapes.items():
+            table, old = np.zeros(shape), self.tables.get(name)
+            if old is not None and old.shape[1] and name in over_hops:
+                for a, b, n_columns in stretches:
+                    table[:, a : a + n_columns] = old[:, b : b + n_columns]
+            elif old is not None:
+                table[:, : old.shape[1]] = old
+            self.tables[name] = table
+            w[name] = address(table)
+        w["n_words"] = n
+        self._lay_out_waits()
+        self._lay_out_words()
+        for i in np.flatnonzero(self.flows["reads_packets"]).tolist():
+            if i not in self.histories:
+                self.histories[i] = np.zeros((rows, self.flows["n_history"][i]))
+                self.flows["history"][i] = address(self.histories[i])
+        for name, array in (("flows", self.flows), ("hops", self.hops)):
+            w[name], w[f"n_{name}"] = address(array), len(array)
+        w["acts_at"] = address(self.acts_at)
+
+    def _lay_out_words(self) -> None:
+        """Which hops have header fields."""
+        carried = self.flows["carries"][self.hops["flow"]]
+        needed = self.links["needs"][self.hops["queue"]]
+        reads = self.links["n_words"][self.hops["queue"]] > 0
+        self.hops["has_words"] = carried != 0
+        self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
+
+    def _lay_out_waits(self) -> None:
+        """Where the queueing delays of each hop are: its own, or those of a FIFO link."""
+        own = self.links["packets"][self.hops["queue"]] != 0
+        places = np.where(own, np.arange(len(self.hops)), self.hops["queue"])
+        self.hops["place"] = places
+        self.hops["stride"] = np.where(own, len(self.hops), len(self.links))
+        self.hops["waits"] = np.where(own, self.w["hop_waits"], self.w["waits"])
+
+    def run(self, until: int) -> None:
+        """Advance to step `until`.
+
+        Raises:
+            RuleError: a rule divided by zero, or a window is not a positive finite number.
+        """
+        from tcpcc.models.fluid.fluid_step import run_steps
+
+        here = np.array([address(self.w)], np.int64)
+        with self._blaming():
+            run_steps(address(here), 1, until)
+            while self.w["need"][0]:
+                if self.w["need"][0] == r.LONGER_TABLES:
+                    self._lengthen_tables()
+                else:
+                    assert self.conversations is not None
+                    self.conversations.grow()
+                self.w["need"] = 0
+                run_steps(address(here), 1, until)
+
+    @contextmanager
+    def _blaming(self) -> Iterator[None]:
+        """Turn an arithmetic error into one that names the rule."""
+        try:
+            yield
+        except ArithmeticError as error:
+            self._check_windows()
+            rules = suspects(self._senders(), self.resolved.links, self.queues)
+            raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
+
+    def _check_windows(self) -> None:
+        """Refuse a window that no path fills.
+
+        Raises:
+            TcpccError: there is one.
+        """
+        for name, controller, row in self._senders():
+            if controller is None:
+                continue
+            state = record_view(controller.state_dtype, int(row["state"]))
+            window = min(float(state["cwnd"]), float(row["rwnd"]))
+            if window > row["most"]:
+                raise TcpccError(
+                    f"flow {name!r}, controller {controller.name!r}: its window at t ="
+                    f" {self.w['k'][0] * self.step:g} s is {window:.3g} packets:"
+                    f" {beyond_run(row['most'])}"
+                )
+
+    def _senders(self) -> Iterator[tuple[str, Controller | None, Any]]:
+        """Name, controller and record of each sender that may have called a rule."""
+        for i, flow in enumerate(self.resolved.flows):
+            yield flow.name, flow.controller, self.flows[i]
+        for place in range(len(self.resolved.flows), len(self.flows)):
+            if self.flows["conversation"][place]:
+                assert self.conversations is not None
+                name, flow = self.conversations.kind_at(place)
+                yield name, flow.controller, self.flows[place]

@@ -1,0 +1,150 @@
+"""How trains cross each link of a scenario."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.models.packet.representatives import count_of
+from tcpcc.models.trains.train_records import FREE, LONE, OWN, SHARED, SINGLE, STAGE
+from tcpcc.scenario.traffic import CBR
+
+if TYPE_CHECKING:
+    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.scenario.network import Link
+    from tcpcc.scenario.resolve import ResolvedFlow
+
+
+@dataclass
+class Use:
+    """What crosses a row of the world's links.
+
+    Attributes:
+        feeders: the links, or ends of paths, from which packets come.
+        paths: numbers of the paths.
+        sizes: of data packets.
+        slowest: of each path whose ACKs come here, the data link with the lowest rate.
+        many: whether a packet may stand for several.
+    """
+
+    feeders: set[Any] = field(default_factory=set)
+    paths: list[int] = field(default_factory=list)
+    sizes: set[int] = field(default_factory=set)
+    slowest: set[int] = field(default_factory=set)
+    many: bool = False
+
+
+def specs_of(world: PacketWorld, number: int, flow: ResolvedFlow) -> list[Any]:
+    """The flow, or the kinds of conversation, on a path."""
+    resolved = world.resolved
+    if number < len(resolved.flows):
+        return [flow.spec]
+    return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
+
+
+def uses_of_links(world: PacketWorld) -> dict[int, Use]:
+    """What crosses each row of the world's links, of those on a path."""
+    links = world.resolved.links
+    uses: dict[int, Use] = defaultdict(Use)
+    for number, flow in world.paths._paths():
+        for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
+            before: Any = (end, number)
+            for row in world.paths._hops_of(way):
+                uses[row].feeders.add(before)
+                uses[row].paths.append(number)
+                before = row
+        for link in flow.forward:
+            uses[link].sizes.update(spec.packet_size for spec in specs_of(world, number, flow))
+        least = min(flow.forward, key=lambda i: links[i].rate)
+        for link in flow.reverse:
+            uses[link].slowest.add(least)
+        if count_of(flow) > 1:
+            for link in flow.forward + flow.reverse:
+                uses[link].many = True
+    return uses
+
+
+def kinds_of_links(world: PacketWorld) -> dict[int, int]:
+    """The kind of every row of the world's links on a path; see `train_records`."""
+    links = world.resolved.links
+    uses = uses_of_links(world)
+    kinds = {
+        row: SINGLE if links[i].aggregation > 0 or links[i].reordering else STAGE
+        for i, row in world.paths.stages.items()
+    }
+    specs = [flow.spec for _, flow in world.paths._paths() if flow.reverse]
+    ratio = min((spec.packet_size / spec.ack_size for spec in specs), default=math.inf)  # type: ignore[union-attr]
+    for i in uses.keys() - kinds.keys():
+        kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
+    for flow in world.resolved.flows:
+        hop, i = first_queue(kinds, world.paths._hops_of(flow.forward))
+        if hop >= 0 and _is_lone(flow, links[i], uses[i]):
+            kinds[i] = LONE
+    return kinds
+
+
+def first_queue(kinds: dict[int, int], hops: list[int]) -> tuple[int, int]:
+    """The first hop, and its link, with a fluid queue or one of the flow alone; -1, -1: there is
+    none, or a link of the packet model comes before."""
+    for hop, link in enumerate(hops):
+        if kinds[link] in (SHARED, LONE):
+            return hop, link
+        if kinds[link] == SINGLE:
+            break
+    return -1, -1
+
+
+def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
+    """How long before a packet of a sender reaches a hop its last transmission began, s: that of
+    the link before, or of the ACK that releases it, unless these have waited."""
+    links = world.resolved.links
+    before = [row for row in world.paths._hops_of(flow.forward)[:hop] if row < len(links)]
+    if not before and not flow.reverse:
+        return math.inf
+    link = links[before[-1] if before else flow.reverse[-1]]
+    size = flow.spec.packet_size if before else flow.spec.ack_size  # type: ignore[union-attr]
+    return 8 * size / link.rate + link.delay if link.rate > 0 else math.inf
+
+
+def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float) -> int:
+    """Kind of link `i`; an ACK has 1/`ratio` of a packet's bytes, at most."""
+    # fluid would mix a burst with what waits
+    mixed = len(use.sizes) > 1 and not use.many
+    queue = link.queue.discipline
+    if link.variable or queue.is_scheduled or link.buffer_unit == "bytes" or mixed:
+        return SINGLE
+    access = i >= len(world.scenario.net.links)  # of one flow
+    if not world.links["tracked"][i] and (access or not use.many) and not _meet(world, link, use):
+        return OWN
+    plain = queue.on_arrival is None and link.loss == 0
+    if math.isinf(link.rate):  # nothing ever waits
+        return FREE if plain else SINGLE
+    if plain and not world.resolved.changes and not use.sizes:
+        needed = sum(world.resolved.links[k].rate for k in use.slowest) / ratio
+        if link.rate >= needed:
+            return FREE
+    return SHARED
+
+
+def _meet(world: PacketWorld, link: Link, use: Use) -> bool:
+    """Whether packets of several flows can wait for each other: they come from several links, or
+    from one link that is faster, or changes."""
+    if len(use.feeders) > 1:
+        return True
+    if len(use.paths) == 1:
+        return False
+    (feeder,) = use.feeders
+    changes = feeder < len(world.resolved.links) and world.resolved.links[feeder].variable
+    return changes or bool(world.links["rate"][feeder] > link.rate)
+
+
+def _is_lone(flow: ResolvedFlow, link: Link, use: Use) -> bool:
+    """Whether a link with a queue is drop-tail, and one sender's alone."""
+    return (
+        not isinstance(flow.spec, CBR)
+        and len(use.paths) == 1
+        and not use.many
+        and link.queue.discipline.on_arrival is None
+    )

@@ -1,0 +1,102 @@
+"""Trains on their way to the end of a line: a shared link, or the sender that ACKs go to."""
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled
+from tcpcc.models.packet.event_list import next_order, push
+from tcpcc.models.trains.train_records import open_at, train_at, write_train
+from tcpcc.transport.flow_record import tcp_at, window_at
+
+#: How much shorter trains are in slow start.
+START = 4.0
+
+
+@compiled
+def longest(x, tcp):
+    """The longest train of a flow, s; shorter in slow start."""
+    s = window_at(tcp.state, 0)
+    return tcp.srtt / (x.per_rtt * START if s.cwnd < s.ssthresh else x.per_rtt)
+
+
+@compiled
+def may_join(x, flow, tcp, t, p):
+    """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
+    if p.again != 0 or t.again != 0 or open_at(x.open, flow.index).single != 0:
+        return False
+    if p.last - t.first > longest(x, tcp):
+        return False
+    between = p.first - t.last
+    if t.count > 1 and not between <= 2 * (t.last - t.first) / (t.count - 1):
+        return False
+    if p.count > 1 and not between <= 2 * (p.last - p.first) / (p.count - 1):
+        return False
+    step = joint_step(tcp, t, p)
+    if t.trigger >= 0 and p.trigger != t.trigger + t.count * step:
+        return False
+    return p.seq == t.seq + t.count * step and step > 0 and t.span == 0 and p.low == p.high
+
+
+@compiled
+def most_acknowledged(tcp):
+    """Packets that an ACK acknowledges if nothing is lost, at most."""
+    return tcp.ack_every if tcp.delayed_ack != 0 else 1
+
+
+@compiled
+def joint_step(tcp, t, p):
+    """The distance of the numbers of packets or ACKs in two trains, if it is the same; else 0."""
+    if t.count > 1 and p.count > 1 and t.step != p.step:
+        return 0
+    step = np.int64(t.step) if t.count > 1 else p.step
+    if t.count == 1 and p.count == 1:
+        step = p.seq - t.seq
+    return step if step == 1 or (t.trigger >= 0 and step <= most_acknowledged(tcp)) else 0
+
+
+@compiled
+def append_train(w, x, flow, line, p):
+    """A train is on its way to the end of a line; returns whether it is the first one there."""
+    if line.head != 0 and (line.head != line.tail or line.arriving == 0):
+        t = train_at(x.trains, line.tail)
+        if may_join(x, flow, tcp_at(w.tcp, flow.index), t, p):
+            t.step = joint_step(tcp_at(w.tcp, flow.index), t, p)
+            t.last = p.last
+            t.count += p.count
+            return False
+    place = x.free
+    if place != 0:
+        x.free = np.int64(train_at(x.trains, place).after)
+    else:
+        place = x.unused
+        x.unused += 1
+    t = train_at(x.trains, place)
+    x.n_free -= 1
+    if x.n_free < x.margin:
+        w.need = 1
+    write_train(p, t)
+    t.flow = flow.index
+    t.after = 0
+    first = line.head == 0
+    if first:
+        line.head = place
+    else:
+        train_at(x.trains, line.tail).after = place
+    line.tail = place
+    return first
+
+
+@compiled
+def join_line(w, x, flow, line, ident, kind, p):
+    """A train is on its way to the end of a line, where it arrives by an event."""
+    if append_train(w, x, flow, line, p):
+        push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
+
+
+@compiled
+def remove_head(w, x, line):
+    place = line.head
+    t = train_at(x.trains, place)
+    line.head = np.int64(t.after)
+    t.after = x.free
+    x.free = place
+    x.n_free += 1

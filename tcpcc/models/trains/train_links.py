@@ -1,0 +1,322 @@
+"""Trains cross links with a queue: of several flows, of one flow alone, of the packet model."""
+
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, not_inlined
+from tcpcc.engine.streams import uniform
+from tcpcc.models.bins import link_bin_at
+from tcpcc.models.packet.conversations import leave_place
+from tcpcc.models.packet.event_list import next_order, push
+from tcpcc.models.packet.forward import fill_queue_sample, note_drop
+from tcpcc.models.packet.handlers import take_arrived
+from tcpcc.models.packet.headers import count_marks, release_header, take_verdict
+from tcpcc.models.packet.packet_records import flow_at, hop_at, link_at
+from tcpcc.models.packet.packets import Packet
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
+from tcpcc.models.packet.scheduled import send_packet
+from tcpcc.models.queue_memory import apply_discipline
+from tcpcc.models.trains.train_lines import longest, remove_head
+from tcpcc.models.trains.train_paths import go_back, size_at, travel
+from tcpcc.models.trains.train_queue import (
+    add_at_once,
+    admit,
+    advance_line,
+    begin_train,
+    count_others,
+    decide_in_fluid,
+    take_out,
+    variance_of,
+)
+from tcpcc.models.trains.train_receiver import receive_train
+from tcpcc.models.trains.train_records import (
+    AT_LINK,
+    GROWTH,
+    at_times,
+    drop_first_packet,
+    packet_of,
+    part,
+    pool_at,
+    read_train,
+    train_at,
+    train_of,
+)
+from tcpcc.transport.flow_record import tcp_at
+
+#: A train of at most this many packets crosses a shared link packet by packet.
+SHORT = 4
+
+#: Chance that a packet at a full buffer is dropped itself if it is not sent by growth.
+OTHERS = 0.2
+
+
+@not_inlined
+def go_on_train(w, x, flow, hop, p):
+    """A train goes on from a hop, of either direction."""
+    if p.trigger < 0:
+        arrives, p = travel(w, x, flow, hop, flow.n_forward, p)
+        if arrives:
+            receive_train(w, x, flow, p)
+    else:
+        go_back(w, x, flow, hop, p)
+
+
+@not_inlined
+def end_train(w, x, flow, hop, link, pool, line, p, size, each):
+    """A train has arrived at a link: what is not dropped goes on.
+
+    Each of its packets stands for `each` packets.
+    """
+    n = p.count
+    speed = link.rate / 8
+    drops = 0
+    if n > 1:
+        v0 = line.wait * speed
+        v1 = max(pool.backlog - 0.5 * size, 0.0)
+        pool.trains -= 1
+        pool.inflow = max(pool.inflow - line.rate, 0.0)
+        pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
+        pool.variance = max(pool.variance - variance_of(n), 0.0)
+        if pool.trains == 0:  # no rounding error
+            pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
+        add_at_once(link, pool, 0.5 * size, 0.5)
+        pool.over += line.rate * (pool.excess - line.excess) / size
+        line.arriving = 0
+    else:
+        v0 = v1 = pool.backlog
+        if pool.each > 1:
+            drops = 0 if admit(link, pool, line, w.now, size * each, each) else 1
+        elif pool.trains > 0:
+            short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
+            if p.trigger == GROWTH:
+                drops = 1 if short > 0.5 - uniform(pool) else 0
+            elif short > 0:
+                share = max(OTHERS, 1 - pool.inflow / speed)
+                drops = 1 if uniform(pool) < share * short else 0
+            if drops == 0:
+                add_at_once(link, pool, size, 1.0)
+        elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
+            drops = 1
+        else:
+            add_at_once(link, pool, size, 1.0)
+    if pool.over >= 1 - 1e-9 and n > 1:
+        drops = min(int(pool.over + 1e-9), n)
+        pool.over -= drops
+    tx = size / speed
+    last = first = max(p.first + v0 / speed, line.busy)
+    if n > 1:
+        last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
+    busy = line.busy
+    line.busy = last + each * tx
+    link.arrived += n * each
+    if link.recorded != 0 and p.last <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
+        b.arrived += n * each
+        # not //, which is slow
+        waiting = math.floor(pool.backlog / pool.size)
+        b.queue_max = max(b.queue_max, min(waiting, link.capacity))
+    begin = first + (tx + link.delay)
+    gap = (last - first) / (n - 1) if n > 1 else 0.0
+    if drops == 0 and link.rule == 0 and link.loss == 0:
+        go_on_train(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
+        return
+    a = 0
+    safe = 0  # packets that arrive before the queue is full
+    if drops > 0 and n > 1 and pool.since > p.first:
+        safe = min(int((pool.since - p.first) * (n - 1) / (p.last - p.first)), n - drops)
+    for j in range(n):
+        k = j - safe
+        gone = k >= 0 and drops > 0 and (k + 1) * drops // (n - safe) > k * drops // (n - safe)
+        share = j / (n - 1) if n > 1 else 0.0
+        if not gone and link.loss > 0 and uniform(link) < link.loss:
+            gone = True
+            take_out(pool, size * each, each)
+        elif link.rule != 0:
+            waiting = v0 + (v1 - v0) * share
+            link.queue_bytes = waiting
+            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, p.header)
+            t = p.first + (p.last - p.first) * share
+            q = fill_queue_sample(
+                w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), gone
+            )
+            q.idle = pool.idle
+            pool.idle = 0.0
+            b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
+            if pool.rule > 0:
+                decide_in_fluid(link, pool, q, each, b)
+            else:
+                q.arrivals = each
+                apply_discipline(link, b)
+            marked = link.marked
+            if not gone and not take_verdict(w, q, link, p.header, t):
+                gone = True
+                take_out(pool, size * each, each)
+            if link.marked > marked:
+                count_marks(w, link, t, each - 1)
+            if each > 1 and pool.rule == 0:
+                count_others(w, link, flow, packet, t, size, q.queue, each - 1)
+        if gone:
+            if n == 1:  # it takes no time of the link
+                line.busy = busy
+            link.dropped += each
+            lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
+            note_drop(w, flow, link, p.last, lost, False)
+            release_header(w, p.header)
+            if j > a:
+                go_on_train(
+                    w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap)
+                )
+            a = j + 1
+    if a < n:
+        go_on_train(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+
+
+@not_inlined
+def reach_link(w, x, flow, hop, line, now):
+    """The first train of a line begins to reach a shared link, or has wholly reached it."""
+    ident = flow.path + hop
+    link = link_at(hop_at(w.hops, ident).link, 0)
+    pool = pool_at(x.pools, link.ident)
+    p = read_train(train_at(x.trains, line.head))
+    size = size_at(flow, hop, p)
+    each = np.int64(hop_at(w.hops, ident).count)
+    advance_line(w, link, pool, now)
+    if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
+        drop_first_packet(p, train_at(x.trains, line.head))
+        push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
+        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
+        return
+    if line.arriving == 0 and p.count > 1:
+        if p.last < p.first + 1e-9 * p.count:
+            p = at_times(p, p.first, p.first + 1e-9 * p.count)
+            train_at(x.trains, line.head).last = p.last
+        begin_train(w, x, flow, link, pool, line, p, now, size)
+        if p.last > now:
+            push(w, p.last, now, next_order(w), AT_LINK, ident)
+            return
+    remove_head(w, x, line)
+    end_train(w, x, flow, hop, link, pool, line, p, size, each)
+    if line.head != 0:
+        t = max(train_at(x.trains, line.head).first, now)
+        push(w, t, now, next_order(w), AT_LINK, ident)
+
+
+@compiled
+def cross_alone(w, x, flow, o, hop, p):
+    """A train crosses a drop-tail link that is its flow's alone: what is not dropped goes on."""
+    link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
+    size = size_at(flow, hop, p)
+    tx = 8 * size / link.rate
+    n = p.count
+    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
+    tie = 2e-9 * tx if o.lag >= tx else 0.0  # so much less as another departs (`comes_first`)
+    most = longest(x, tcp_at(w.tcp, flow.index))
+    wait = max(link.busy_until - p.first, 0.0)
+    rise = (n - 1) * (tx - gap)
+    fits = max(wait, wait + rise) <= room - tie and max(p.last - p.first, (n - 1) * tx) <= most
+    if fits and link.loss == 0:
+        go_on_train(w, x, flow, hop + 1, wait_alone(w, link, p, size, tx))
+        return
+    a = 0
+    begin = math.inf  # when the first packet of a part has left
+    busy = link.busy_until
+    idle = link.begin
+    for k in range(n):
+        t = p.first + k * gap
+        if busy < t:
+            idle = t
+        longest_wait = room - tie if idle < t else room
+        gone = (link.loss > 0 and uniform(link) < link.loss) or busy - t > longest_wait
+        end = max(busy, t) + tx
+        if k > a and (gone or end - begin > most):
+            q = part(p, a, k - 1, p.first + a * gap, t - gap)
+            go_on_train(w, x, flow, hop + 1, wait_alone(w, link, q, size, tx))
+            a = k
+        if gone:
+            link.arrived += 1
+            link.dropped += 1
+            note_drop(w, flow, link, t, Packet(flow.index, hop, p.seq + k, 0, 0, 0, 0), True)
+            release_header(w, p.header)
+            a = k + 1
+        else:
+            busy = end
+            begin = end if k == a else begin
+    if a < n:
+        q = part(p, a, n - 1, p.first + a * gap, p.last)
+        go_on_train(w, x, flow, hop + 1, wait_alone(w, link, q, size, tx))
+
+
+@compiled
+def wait_alone(w, link, p, size, tx):
+    """A train waits for its turn and is sent; returns it at the link's end.
+
+    `link.begin` is when the link was idle last.
+    """
+    n = p.count
+    if link.busy_until < p.first:
+        link.begin = p.first
+    begin = max(p.first, link.busy_until)
+    first = begin + tx
+    last = max(p.last + tx, first + (n - 1) * tx)
+    if last == p.last + tx and n > 1:
+        link.begin = p.last
+    link.busy_until = last
+    link.arrived += n
+    if link.recorded != 0 and p.first <= w.duration:
+        b = link_bin_at(link.bins, min(bin_of(w, min(p.last, w.duration)), w.n_bins - 1))
+        b.arrived += n
+        wait = max(begin - p.first, last - tx - p.last)
+        if wait > 0:
+            b.queue_max = max(b.queue_max, math.ceil(wait / tx - 1e-9))
+            record_waiting(w, link, p, begin, last - tx)
+        add_sending(w, link, begin, begin + n * tx, 8 * size * n, 1.0)
+    return at_times(p, first + link.delay, last + link.delay)
+
+
+@compiled
+def record_waiting(w, link, p, begin, end):
+    """Packets of a train wait until their transmissions begin, from `begin` to `end`."""
+    n = p.count
+    if n == 1:
+        add_waiting(w, link, p.first, begin, 1.0)
+        return
+    if bin_of(w, p.first) == bin_of(w, end):
+        total = 0.5 * n * (begin + end - p.first - p.last)
+        add_waiting(w, link, p.first, end, total / (end - p.first))
+        return
+    t1 = min(begin, p.last)
+    t2 = max(begin, p.last)
+    q1 = n * (t1 - p.first) / (p.last - p.first) if p.last > p.first else 1.0 * n
+    q2 = n * (end - t2) / (end - begin) if end > begin else 1.0 * n
+    add_waiting(w, link, p.first, t1, 0.5 * q1)
+    add_waiting(w, link, t1, t2, 0.5 * (q1 + q2))
+    add_waiting(w, link, t2, end, 0.5 * q2)
+
+
+@not_inlined
+def enter_link(w, x, flow, hop, line, now):
+    """The first packet of a train reaches a link of the packet model."""
+    t = train_at(x.trains, line.head)
+    p = read_train(t)
+    if p.count > 1:
+        drop_first_packet(p, t)
+    else:
+        remove_head(w, x, line)
+    if line.head != 0:
+        at = max(train_at(x.trains, line.head).first, now)
+        push(w, at, now, next_order(w), AT_LINK, flow.path + hop)
+    send_packet(w, flow, packet_of(flow, hop, p), now)
+    if flow.conversation != 0:
+        leave_place(w, flow)
+
+
+@not_inlined
+def leave_link(w, x, kind, ident):
+    """A packet reaches the end of a link of the packet model."""
+    p, now = take_arrived(w, kind, ident)
+    flow = flow_at(w.flows, p.flow)
+    go_on_train(w, x, flow, p.hop, train_of(flow, p, now))
+    if flow.conversation != 0:
+        leave_place(w, flow)

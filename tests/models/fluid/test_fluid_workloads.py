@@ -1,0 +1,264 @@
+"""Workloads in the ODE: the traffic of the packet model, places, applications."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.models.fluid.fluid_records import FREE, RUNNING
+from tcpcc.models.fluid.fluid_world import FluidWorld
+
+MEAN = 20 * 1000  # bytes; 20 packets
+SIZES = tc.Distribution("expon", scale=MEAN)
+
+
+def net(buffer=120, **settings):
+    return tc.dumbbell("20 Mbps", "20 ms", buffer, **settings)
+
+
+def web(load=0.6, flow="newreno", duration=20.0, flows=(), **settings):
+    """Transfers of 20 packets in the mean that use a share of the link."""
+    rate = load * 20e6 / 8 / (1000 * 20)
+    work = tc.Workload(flow, tc.Conversation(SIZES), interarrival=tc.poisson(rate), name="web")
+    return tc.Scenario(net(), flows, workloads=[work], duration=duration, **settings)
+
+
+def talk(
+    duration=20.0, flow="newreno", beginnings=1.0, count=None, changes=(), interval=0.1, **settings
+):
+    """Conversations that begin every second, one after the other."""
+    flow = flow if isinstance(flow, tc.Flow) else tc.Flow(flow)
+    kind = tc.Conversation(**{"size": 50 * 1000, **settings})
+    work = tc.Workload(flow, kind, interarrival=beginnings, count=count)
+    more = {"changes": changes, "interval": interval, "duration": duration}
+    return tc.Scenario(net(math.inf), [], workloads=[work], **more)
+
+
+def trip(packet=1000, ack=40, rate=20e6):
+    """RTT with empty queues of `net`, whose access links have ten times the rate."""
+    return 2 * (0.02 + 0.0) + 8 * (packet + ack) / rate
+
+
+def test_an_idle_connection_acts_when_its_application_does():
+    """Ten packets every second; a step is a twentieth of a round trip of 40 ms."""
+    scenario = talk(size=10 * 1000, items=20, gap=1, count=1, duration=18.0)
+    world = FluidWorld(scenario)
+    acted = 0
+    for k in range(world.end):
+        world.run(k + 1)
+        acted += world.flows["acted"][0] == k
+    assert 0.01 < acted / world.end < 0.2
+
+
+@pytest.fixture(scope="module")
+def both():
+    return [tc.simulate(web(), model) for model in ("packet", "fluid")]
+
+
+def test_the_traffic_is_that_of_the_packet_model(both):
+    """As many items, as large, at the same times, at the same rows."""
+    packet, fluid = (run.data for run in both)
+    for name in ("item_flow", "item_conversation", "item_number", "item_size", "item_start"):
+        assert np.array_equal(packet[name], fluid[name]), name
+    assert len(fluid["item_size"]) > 1000
+
+
+def test_completion_times_are_those_of_packets(both):
+    """Within 3 %, and the same items are open at the end."""
+    packet, fluid = (run.fct()["fct_s"] for run in both)
+    assert fluid.mean() == pytest.approx(packet.mean(), rel=0.03)
+    for share in (0.25, 0.5, 0.95):
+        assert fluid.quantile(share) == pytest.approx(packet.quantile(share), rel=0.03), share
+    assert (packet.isna() == fluid.isna()).mean() > 0.998
+    assert fluid.isna().sum() > 0
+
+
+def test_a_row_has_the_sums_of_its_conversations(both):
+    run = both[1]
+    row = run.data.sel(flow="web")
+    items = run.data["item_size"].values
+    done = ~np.isnan(run.data["item_finished"].values)
+    assert items[done].sum() <= float(row["delivered"].sum()) <= items.sum()
+    sent, dropped, again = (float(row[n].sum()) for n in ("sent", "dropped", "retransmitted"))
+    assert 0 <= sent - dropped - float(row["delivered"].sum()) < 200
+    assert again == pytest.approx(dropped, abs=20)
+    assert np.isnan(row["cwnd"]).all()
+    assert float(row["timeouts"]) == pytest.approx(float(both[0].data["timeouts"].sum()), abs=20)
+
+
+def test_places_are_reused_and_counters_kept():
+    world = FluidWorld(web(0.9, duration=30))
+    world.run(world.end)
+    talks = world.conversations
+    assert len(talks.conversations) > 3000
+    assert len(world.flows) < 300
+    free = int(talks.loads["n_free"][0])
+    assert free == np.count_nonzero(world.flows["status"] == FREE)
+    assert free + np.count_nonzero(talks.conversations["place"] >= 0) == len(world.flows)
+    assert talks.counters("timeouts")[0] >= world.flows["timeouts"].sum() > 0
+
+
+@pytest.mark.parametrize("name", ["newreno", "cubic", "vegas", "bbr", "compound"])
+def test_a_connection_finds_nothing_of_the_one_before(name):
+    """Transfers alone on the link all take the same time."""
+    times = tc.simulate(talk(flow=name, beginnings=2.0), "fluid").fct()["fct_s"]
+    assert len(times) >= 9
+    assert times.to_numpy() == pytest.approx(np.full(len(times), times[0]), rel=1e-6)
+
+
+def test_no_totals_of_the_connection_before():
+    """Samples read what the place had sent and delivered a round trip ago."""
+    world = FluidWorld(talk(flow="bbr", beginnings=2.0))
+    k = round((4 + trip()) / world.step) - 5
+    world.run(k)
+    for name in ("sent_by", "repaired_by", "delivered_by"):
+        world.tables[name][:] = 7.0
+    while not (world.flows["conversation"] * (world.flows["status"] == RUNNING) == 2).any():
+        k += 1
+        world.run(k)
+    (place,) = np.flatnonzero(world.flows["conversation"] == 2)
+    rows = np.arange(k - 20, k - 1) & int(world.w["mask"][0])
+    for name in ("sent_by", "repaired_by", "delivered_by"):
+        assert not world.tables[name][rows, place].any(), name
+
+
+def test_what_is_sent_before_a_place_is_taken_again_counts():
+    """Ten transfers in a bin, in one place."""
+    run = tc.simulate(talk(beginnings=0.5, interval=6.0, duration=6.0), "fluid")
+    done = run.fct()["fct_s"].notna()
+    assert done.sum() == 11
+    assert float(run.data["delivered"].sum()) == pytest.approx(50 * 11, abs=1e-6)
+
+
+def test_places_may_be_added_at_any_time(monkeypatch):
+    """With room for all from the beginning the numbers are the same."""
+    lot = tc.parking_lot(2, 20e6, 0.005, 60)
+    scenario = web(0.9, flows=[tc.Flow("cubic", count=2)], duration=4.0).replace(net=lot)
+    grown = tc.simulate(scenario, "fluid")
+    monkeypatch.setattr("tcpcc.models.fluid.fluid_world.FIRST_PLACES", 128)
+    roomy = tc.simulate(scenario, "fluid")
+    for name in ("delivered", "sent", "dropped", "cwnd", "queue", "item_finished"):
+        assert np.array_equal(grown.data[name], roomy.data[name], equal_nan=True), name
+
+
+def test_many_at_once_need_more_places():
+    """300 connections that open together share the link."""
+    scenario = talk(beginnings=0.0, count=300, duration=12.0)
+    run = tc.simulate(scenario, "fluid")
+    times = run.fct()["fct_s"]
+    assert times.notna().all()
+    assert times.max() == pytest.approx(300 * 50 * 8000 / 20e6, rel=0.05)
+    assert float(run.data["delivered"].sum()) == pytest.approx(300 * 50, rel=1e-9)
+
+
+def test_a_reader_pauses_after_the_last_packet():
+    """Items wait for the ones before: pause and transfer alternate."""
+    scenario = talk(count=1, size=3 * 1000, items=5, gap=1.5)
+    items = tc.simulate(scenario, "fluid").data
+    start, done = items["item_start"].values, items["item_finished"].values
+    assert len(start) == 5
+    assert start[1:] - done[:-1] == pytest.approx(np.full(4, 1.5), abs=1e-9)
+    assert (done - start)[0] == pytest.approx(2 * trip(), rel=0.05)  # with the handshake
+    assert (done - start)[1:] == pytest.approx(np.full(4, trip()), rel=0.1)
+
+
+def test_keys_do_not_wait_for_the_network():
+    scenario = talk(count=1, size=1000, items=200, gap=0.01, waits=False)
+    items = tc.simulate(scenario, "fluid").data
+    start = items["item_start"].values
+    assert np.diff(start) == pytest.approx(np.full(199, 0.01), abs=1e-9)
+    assert (items["item_finished"].values[10:] - start[10:]).max() < 1.2 * trip()
+
+
+def test_an_idle_connection_restarts_with_the_initial_window():
+    """RFC 5681, 4.1: a later item takes as long as the first, or if the window is kept less."""
+
+    def later(idle_restart, gap=3.0):
+        flow = tc.Flow("newreno", transport=tc.Transport(idle_restart=idle_restart))
+        run = tc.simulate(talk(flow=flow, count=1, size=100 * 1000, items=4, gap=gap), "fluid")
+        return run.fct()["fct_s"].to_numpy()
+
+    restarts, stays = later(True), later(False)
+    assert restarts[1:] == pytest.approx(np.full(3, restarts[0] - trip()), rel=0.02)
+    assert (stays[1:] < restarts[1:] - 1.5 * trip()).all()
+    assert later(True, gap=0.05)[1:] == pytest.approx(stays[1:], rel=0.02)  # before the timeout
+
+
+def hold(s, p, a):
+    s.cwnd = max(s.cwnd, 1.0)
+
+
+def reopen(s, p, a):
+    s.cwnd = 40.0 if a.idle > p.long else 4.0
+
+
+PATIENT = tc.Controller(
+    name="patient",
+    summary="a window that depends on the length of the last pause",
+    on_ack=hold,
+    on_loss=hold,
+    on_timeout=hold,
+    on_restart=reopen,
+    params={"long": tc.Param(1 + 0.5 * trip(), "s", "")},
+)
+
+
+def test_on_restart_is_called_with_the_time_since_the_last_packet():
+    """That is the pause and a round trip: 40 packets then take one round trip, else ten."""
+
+    tc.register(PATIENT)  # the fixture `registries` takes it out again
+
+    def later(gap):
+        run = tc.simulate(talk(flow=PATIENT, count=1, size=40_000, items=3, gap=gap), "fluid")
+        return run.fct()["fct_s"].to_numpy()[1:]
+
+    assert later(1.0) == pytest.approx(np.full(2, trip() + 40 * 8000 / 20e6), rel=0.1)
+    assert later(0.9) == pytest.approx(np.full(2, 10 * trip()), rel=0.1)
+
+
+def test_an_open_conversation_sees_a_change_of_delay():
+    """The delay of the bottleneck doubles at 5 s; one key each 0.1 s."""
+    changes = [tc.Change(5, "bottleneck", delay="50 ms")]
+    scenario = talk(
+        count=1, size=1000, items=80, gap=0.1, waits=False, changes=changes, duration=10.0
+    )
+    items = tc.simulate(scenario, "fluid").data
+    took = items["item_finished"].values - items["item_start"].values
+    before, after = took[10:40].mean(), took[60:80].mean()
+    assert after - before == pytest.approx(0.03, abs=0.004)
+
+
+def test_kinds_have_their_own_rows_and_sizes_of_packets():
+    kinds = [
+        tc.Conversation(100_000, share=1, name="large"),
+        tc.Conversation(1000, packet_size=500, share=3, name="small"),
+    ]
+    work = tc.Workload("newreno", kinds, interarrival=tc.poisson(10), name="w")
+    scenario = tc.Scenario(net(), [tc.Flow("cubic")], workloads=[work], duration=20)
+    packet, fluid = (tc.simulate(scenario, model) for model in ("packet", "fluid"))
+    assert list(fluid.data.flow.values) == ["cubic1", "w/large", "w/small"]
+    for name in ("w/large", "w/small"):
+        one, other = (float(r.data["delivered"].sel(flow=name).sum()) for r in (packet, fluid))
+        assert other == pytest.approx(one, rel=0.03)
+    assert float(fluid.data["sent_bits"].sum()) < 20e6 * 20
+
+
+def test_flows_without_series_have_the_same_totals():
+    def run(record):
+        flows = [
+            tc.Flow("newreno", count=3, record=record, jitter=1),
+            tc.Flow("cubic", size=200, record=record),
+            tc.Flow("vegas"),
+        ]
+        return tc.simulate(web(0.3, flows=flows, duration=10), "fluid")
+
+    shown, hidden = run(True), run(False)
+    assert list(hidden.data.flow.values) == ["vegas3", "web"]
+    for name in ("sent", "retransmitted", "timeouts", "loss_events", "finished_s"):
+        one, other = (x.totals()[name].to_numpy() for x in (shown, hidden))
+        assert other == pytest.approx(one, nan_ok=True), name
+    for name in ("delivered", "cwnd", "queue"):
+        one, other = (x.data[name] for x in (shown, hidden))
+        kept = one.sel(flow=other.flow) if "flow" in one.dims else one
+        assert np.array_equal(kept, other, equal_nan=True), name

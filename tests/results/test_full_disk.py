@@ -1,0 +1,136 @@
+"""A full disk: one line with the file and its size, no crash, and the results stay in memory.
+
+A limit on the size of files stands in for the disk: writes fail in the same way.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import factories
+import numpy as np
+import pytest
+from h5netcdf import File
+
+import tcpcc as tc
+from tcpcc.files import DiskFullError, whole_file
+from tcpcc.results import Run, netcdf, shelf
+from tcpcc.results.unfailing import UnfailingFile
+
+resource = pytest.importorskip("resource")
+
+
+@contextmanager
+def files_of_at_most(size):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+SAVE = """
+import resource, sys
+import numpy as np, tcpcc as tc
+from tcpcc.files import DiskFullError
+
+net = tc.dumbbell("10 Mbps", "20 ms", 30)
+scenario = tc.Scenario(net, [tc.Flow("reno")], duration=60, interval=0.01)
+run = tc.simulate(scenario, trace=sys.argv[2] == "trace")
+run.save("good.nc")
+before = run.data.copy(deep=True)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), -1))
+try:
+    run.save("full.nc")
+except DiskFullError as error:
+    print("DiskFullError", error)
+assert run.data.identical(before)
+"""
+
+
+@pytest.mark.parametrize("size", [0, 10_000, 100_000])
+@pytest.mark.parametrize("trace", ["plain", "trace"])
+def test_save_ends_in_one_line_with_the_size_of_the_file(size, trace, tmp_path):
+    code = [sys.executable, "-c", SAVE, str(size), trace]
+    path = {"PYTHONPATH": str(Path(tc.__file__).parents[1])}
+    done = subprocess.run(
+        code, cwd=tmp_path, env=os.environ | path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found = re.fullmatch(
+        r"DiskFullError full\.nc: .*: the file needs (.*) (.iB), .* are free\n", done.stdout
+    )
+    unit = {"KiB": 2**10, "MiB": 2**20}[found[2]]
+    good = (tmp_path / "good.nc").stat().st_size
+    assert float(found[1]) * unit == pytest.approx(good, rel=0.02)
+    assert done.stderr == ""
+    assert os.listdir(tmp_path) == ["good.nc"]
+
+
+def test_a_streamed_run_ends_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parts = [factories.run().data for _ in range(3)]
+    text = r"^part\.nc: .*: the file needs .*, .* are free$"
+    with pytest.raises(DiskFullError, match=text), files_of_at_most(5_000):
+        netcdf.save_parts("part.nc", parts)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("limit", [0, 1, 500, 5_000, 12_000, 1_000_000])
+def test_hdf5_reads_back_what_it_has_written_past_the_end_of_the_disk(limit, tmp_path):
+    """Otherwise it fails while it closes the file, and takes the process with it."""
+    values = np.arange(2000.0)
+    path = tmp_path / "x.nc"
+    context = pytest.raises(OSError, match="too large") if limit < 20_000 else nullcontext()
+    with context, files_of_at_most(limit), UnfailingFile(path) as sink:
+        with File(sink, "w") as file:
+            file.dimensions = {"x": None}
+            variable = file.create_variable("a", ("x",), float, chunks=(50,))
+            for begin in range(0, 2000, 100):
+                file.resize_dimension("x", begin + 100)
+                variable[begin : begin + 100] = values[begin : begin + 100]
+        with File(sink, "r") as file:
+            assert np.array_equal(file.variables["a"][:], values)
+
+
+def test_a_full_disk_says_how_large_the_file_is_in_every_format(tmp_path):
+    run = factories.run(events=factories.events())
+    with files_of_at_most(100):
+        for write in (run.to_csv, run.save, lambda path: shelf.put(path, run)):
+            with pytest.raises(DiskFullError, match=r"file: .*: the file needs .*, .* are free$"):
+                write(tmp_path / "file")
+        with pytest.raises(DiskFullError), whole_file(tmp_path / "file") as part:
+            part.write_bytes(bytes(1000))
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_sweep_with_a_full_cache_keeps_every_run(tmp_path):
+    cases = [factories.scenario([tc.Flow("reno")], seed=s, duration=20) for s in (1, 2, 3)]
+    with files_of_at_most(2_000), pytest.warns(RuntimeWarning, match="a run is not saved") as seen:
+        runs = tc.simulate_many(cases, cache=tmp_path, jobs=1)
+    assert [run.data.attrs["seed"] for run in runs] == [1, 2, 3]
+    assert len(seen) == 1
+    assert re.search(
+        r"cache .*: a run is not saved: .*\.run: .*the file needs", str(seen[0].message)
+    )
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_sweep_whose_worker_dies_keeps_what_is_finished(tmp_path):
+    """`SweepError.finished` has the runs that were there when the process was killed."""
+    cases = [factories.scenario([tc.Flow("reno")], seed=s, duration=1) for s in range(1, 5)]
+    simulations = tc.many.Simulations(cases)
+
+    def work():
+        yield 0, Run(factories.run(cases[0]).data), None
+        raise OSError("A worker process\nwas killed")
+
+    simulations._todo, simulations._work = [0, 1, 2, 3], work()
+    with pytest.raises(tc.SweepError, match=r"3 of 4 .* failed; .* A worker process was") as error:
+        simulations.runs()
+    assert [run is not None for run in error.value.finished] == [True, False, False, False]
+    assert set(error.value.failed) == {1, 2, 3}

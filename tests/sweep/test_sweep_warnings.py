@@ -1,0 +1,29 @@
+"""Warnings of simulations in other processes."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys, warnings
+import tcpcc as tc
+from tcpcc.models.limits import ModelWarning
+
+if __name__ == "__main__":
+    if sys.argv[1] == "silent":
+        warnings.simplefilter("ignore", ModelWarning)
+    net = tc.dumbbell("12 Mbps", "20 ms", 40)
+    each = [tc.Scenario(net, [tc.Flow("vegas", count=40)], duration=0.2, seed=s) for s in (1, 2)]
+    for run in tc.simulate_many(each, model="packet", trains=16, representatives=10, jobs=2):
+        pass
+"""
+
+
+@pytest.mark.parametrize(("wish", "said"), [("silent", False), ("default", True)])
+def test_workers_are_as_silent_as_their_caller(tmp_path, wish, said):
+    script = tmp_path / "many.py"
+    script.write_text(SCRIPT)
+    ended = subprocess.run([sys.executable, script, wish], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert ("ModelWarning" in ended.stderr) == said

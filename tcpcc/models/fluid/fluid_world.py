@@ -73,9 +73,9 @@ def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: flo
         per_byte = sum(8 / resolved.links[k].rate for k in flow.forward)
         trips.append(route.base_rtt + per_byte * (largest - flow.spec.packet_size))
     trip = min([rtt for rtt in trips if rtt > 0], default=interval)
-    least = max(math.ceil(interval / (trip / steps) - 1e-9), 1)
-    most = max(int(least / (1 - SHORTER)), least)
-    parts = np.unique(np.linspace(least, most, min(most - least + 1, TRIED)).round())
+    least = float(max(math.ceil(interval / (trip / steps) - 1e-9), 1))
+    most = max(least / (1 - SHORTER) // 1, least)
+    parts = np.unique(np.linspace(least, most, int(min(most - least + 1, TRIED))).round())
     each = np.array([route.base_rtt for route, _ in closed])[:, None] * parts / interval
     return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
 

@@ -71,7 +71,7 @@ MODELS = {
         Model(
             "hybrid",
             "foreground flows as packets, background flows in trains, in the same queues",
-            ("driver", "trace", "trains", "representatives"),
+            ("driver", "trace", "trains", "steps", "representatives"),
             "tcpcc.models.trains.train_events",
             20,
         ),

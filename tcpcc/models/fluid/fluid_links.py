@@ -87,6 +87,7 @@ def take_arrivals(w, x):
         bits += cell.value * hop.bits
         draws += drawn
     x.draws = draws
+    x.arrived = packets
     x.backlog += packets
     x.backlog_bits += bits
     queue_cell(w, w.bits, w.k, x).value = bits
@@ -200,7 +201,8 @@ def drop(w, x, now, packets):
             x.until_random -= math.log(uniform(x))
             drop_one(w, x)
     tries = 0
-    room = limit - 1 + packets / x.draws / 2  # one is in transmission: `limit` - 1 wait in the mean
+    x.room = limit - 1  # one is in transmission: so many wait in the mean
+    room = x.room + packets / x.draws / 2 if x.draws > 0 else math.inf
     while x.backlog - x.owed > room and tries < 1 + 2 * x.draws:
         tries += 1
         drop_one(w, x)

@@ -160,7 +160,8 @@ HOP = record_dtype(HOP_PATH | HOP_OF_PACKETS)
 #: A link with a queue. `head`: the step at which the fluid now leaving has arrived, with
 #: `head_bits`. `until_early`, `until_random`: packets x probability to the next hit. `draws`:
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
-#: `reach`: steps of waiting for which the tables have room.
+#: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step. `room`:
+#: those of a full buffer, in the mean.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -169,7 +170,7 @@ QUEUE = record_dtype(
         ("early", float), ("early_l4s", float), ("until_early", float), ("anew", int),
         ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
         ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
-        ("reach", int), *STREAM_FIELDS,
+        ("reach", int), ("arrived", float), ("room", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -91,7 +91,15 @@ def _setting(recovery: Recovery, name: str) -> float:
 
 
 class FluidWorld:
-    """The memory of one run; the arrays belong to this object."""
+    """The memory of one run; the arrays belong to this object.
+
+    Args:
+        scenario: the scenario to run.
+        steps, at_most: `steps` and `representatives` of `tcpcc.simulate`.
+        controllers: the memory of compiled rules, if several worlds share it.
+        resolved: the resolved scenario; then `at_most` has no effect. Default: resolve it.
+        as_packets: flows of which the links get packets from outside, and which send no fluid.
+    """
 
     def __init__(
         self,
@@ -99,9 +107,12 @@ class FluidWorld:
         steps: float = STEPS,
         controllers: ControllerMemory | None = None,
         at_most: float = REPRESENTATIVES,
+        resolved: Resolved | None = None,
+        as_packets: Collection[int] = (),
     ) -> None:
         self.scenario = scenario
-        self.resolved = with_representatives(scenario, at_most)
+        self.resolved = resolved or with_representatives(scenario, at_most)
+        self.as_packets = set(as_packets)
         warn_of_unread_headers(self.resolved)
         flows, links, rows = self.resolved.flows, self.resolved.links, self.resolved.rows
         self.kept = queueing_links(replace(self.resolved, flows=rows))
@@ -229,10 +240,12 @@ class FluidWorld:
             row["route"], row["n_hops"] = address(way), len(way)
             self.hops[way] = self.hops_of(self.owner[i])
             self.hops["flow"][way] = i
+            if i in self.as_packets:
+                self.hops["draws"][way] = self.hops["is_tcp"][way] = 0
             self.lay_out_delays(self.flows[i : i + 1], self.hops, way, route)
         for h, (_, i, j) in enumerate(passed):
             self.ways[i][j] = h
-            self.hops["next"][h] = columns.get((i, j + 1), -1)
+            self.hops["next"][h] = -1 if i in self.as_packets else columns.get((i, j + 1), -1)
         of_queue = np.array([queue for queue, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
@@ -268,6 +281,9 @@ class FluidWorld:
         row["stop"] = math.inf if spec.stop is None else spec.stop
         row["size"] = row["write_at"] = math.inf
         row["finished"] = math.nan
+        if i in self.as_packets:
+            row["kind"], row["status"] = t.CBR, r.FINISHED
+            return np.zeros(0)
         if isinstance(spec, CBR):
             row["kind"], row["rate"] = t.CBR, spec.rate / (8 * spec.packet_size)
             times = np.array([(a, math.inf if b is None else b) for a, b in spec.on]).ravel()
@@ -473,13 +489,17 @@ class FluidWorld:
         with self._blaming():
             run_steps(address(here), 1, until)
             while self.w["need"][0]:
-                if self.w["need"][0] == r.LONGER_TABLES:
-                    self._lengthen_tables()
-                else:
-                    assert self.conversations is not None
-                    self.conversations.grow()
-                self.w["need"] = 0
+                self.make_room()
                 run_steps(address(here), 1, until)
+
+    def make_room(self) -> None:
+        """Make the room that the world needs."""
+        if self.w["need"][0] == r.LONGER_TABLES:
+            self._lengthen_tables()
+        else:
+            assert self.conversations is not None
+            self.conversations.grow()
+        self.w["need"] = 0
 
     @contextmanager
     def _blaming(self) -> Iterator[None]:
@@ -488,7 +508,7 @@ class FluidWorld:
             yield
         except ArithmeticError as error:
             self._check_windows()
-            rules = suspects(self._senders(), self.resolved.links, self.queues)
+            rules = suspects(self.senders(), self.resolved.links, self.queues)
             raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def _check_windows(self) -> None:
@@ -497,7 +517,7 @@ class FluidWorld:
         Raises:
             TcpccError: there is one.
         """
-        for name, controller, row in self._senders():
+        for name, controller, row in self.senders():
             if controller is None:
                 continue
             state = record_view(controller.state_dtype, int(row["state"]))
@@ -509,10 +529,11 @@ class FluidWorld:
                     f" {beyond_run(row['most'])}"
                 )
 
-    def _senders(self) -> Iterator[tuple[str, Controller | None, Any]]:
+    def senders(self) -> Iterator[tuple[str, Controller | None, Any]]:
         """Name, controller and record of each sender that may have called a rule."""
         for i, flow in enumerate(self.resolved.flows):
-            yield flow.name, flow.controller, self.flows[i]
+            if i not in self.as_packets:
+                yield flow.name, flow.controller, self.flows[i]
         for place in range(len(self.resolved.flows), len(self.flows)):
             if self.flows["conversation"][place]:
                 assert self.conversations is not None

@@ -14,7 +14,8 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioError, unknown, whole
+from tcpcc.errors import ScenarioError, positive, unknown, whole
+from tcpcc.models.progress import Progress
 from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
 from tcpcc.models.trains.train_limits import warn_of_crowds
 
@@ -30,11 +31,12 @@ def simulate(
     *,
     driver: str = "compiled",
     trace: bool | Selection = False,
-    trains: float = PER_RTT,
+    trains: float | None = None,
+    steps: float | None = None,
     representatives: int = REPRESENTATIVES,
     progress: bool = False,
 ) -> Run:
-    """Run `scenario` with its background as trains, and return the recorded run.
+    """Run `scenario` with its background as fluid or as trains, and return the recorded run.
 
     Windows and times of a flow with a `count` are those of one flow; its rates and packet counts
     are those of all its flows together.
@@ -44,7 +46,9 @@ def simulate(
         driver: "compiled" or "simpy"; both give bit-identical results.
         trace: keep every event of every foreground flow, or only of the named flows. A background
             flow with a trace sends single packets.
-        trains: trains of the background are shorter than a round trip over this number.
+        trains: trains of the background are shorter than a round trip over this number; 16 if
+            neither this nor `steps` is given.
+        steps: the background is fluid, with so many steps in the shortest base round-trip time.
         representatives: largest number of senders of a background flow with a `count`.
         progress: show a progress bar.
 
@@ -58,6 +62,13 @@ def simulate(
         raise unknown("driver", driver, RUN)
     at_most = whole("representatives", representatives, low=1)
     check_background(scenario)
+    if steps is not None:
+        if trains is not None:
+            raise ScenarioError(
+                f"trains = {trains:g}, steps = {steps:g}: must be one of them: the background is"
+                " either in trains or fluid"
+            )
+        return beside_fluid(scenario, driver, trace, steps, at_most, progress)
     _check_groups(scenario, at_most)
     if trace is True:
         rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
@@ -65,7 +76,32 @@ def simulate(
     world = lay_out(scenario, math.inf, at_most, trace)
     warn_of_crowds(world.resolved, "hybrid")
     foreground = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
-    return RUN[driver](TrainMemory(world, trains, foreground), "hybrid", progress, begin)
+    return RUN[driver](TrainMemory(world, trains or PER_RTT, foreground), "hybrid", progress, begin)
+
+
+def beside_fluid(
+    scenario: Scenario,
+    driver: str,
+    trace: bool | Selection,
+    steps: float,
+    at_most: int,
+    progress: bool,
+) -> Run:
+    """Run `scenario` with its background as fluid."""
+    from tcpcc.models.hybrid.coupling import CoupledWorld
+    from tcpcc.models.packet import read_out
+    from tcpcc.models.packet.compiled import CompiledSimulation
+    from tcpcc.models.packet.simpy_driver import PacketSimulation
+
+    begin = time.thread_time()
+    world = CoupledWorld(scenario, trace, positive("steps", steps), at_most)
+    if driver == "compiled":
+        with Progress(scenario.duration, progress) as bar:
+            CompiledSimulation(scenario, world=world).advance(scenario.duration, bar)
+    else:
+        PacketSimulation(scenario, world=world).advance(progress=progress)
+    seconds = time.thread_time() - begin
+    return read_out.result(world, driver, seconds, model="hybrid", join=world.joined)
 
 
 def _is_single(flow: ResolvedFlow) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, senders
+from tcpcc.models.fluid.fluid_cost import cost as fluid_cost
 from tcpcc.models.hybrid import check_background
+from tcpcc.models.packet.packet_cost import cost as packet_cost
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
 from tcpcc.models.trains import REPRESENTATIVES
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import Resolved
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
@@ -22,6 +25,8 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
         ScenarioError: no flow has ``background=True``, or an unknown driver.
     """
     check_background(scenario)
+    if options.steps is not None:
+        return _beside_fluid(scenario, resolved, options)
     most = (math.inf, options.most(REPRESENTATIVES))
     sent, outstanding = packets_sent(scenario, resolved, *most)
     items, carried = workloads(scenario, resolved)
@@ -31,3 +36,16 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     seconds = seconds_for(sent, items, options.driver)
     seconds += PER_SENDER * sum(senders(resolved, *most))
     return Estimate("hybrid", sent, 0.0, seconds, memory)
+
+
+def _beside_fluid(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
+    """Estimate a run with its background as fluid: that of the background in the fluid model, and
+    that of the foreground in the packet model."""
+    parts: tuple[list[ResolvedFlow], list[ResolvedFlow]] = [], []
+    for flow in resolved.flows:
+        parts[getattr(flow.spec, "background", False)].append(flow)
+    front, back = (replace(resolved, flows=tuple(flows)) for flows in parts)
+    packets = packet_cost(scenario, front, options)
+    fluid = fluid_cost(scenario, replace(back, workloads=()), options)
+    seconds, memory = packets.seconds + fluid.seconds, packets.memory + fluid.memory
+    return Estimate("hybrid", packets.packets, fluid.steps, seconds, memory)

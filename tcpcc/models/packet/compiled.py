@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tcpcc.models.packet.live_flow import LiveFlow
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
@@ -26,6 +27,7 @@ class CompiledSimulation:
     Args:
         scenario: what to simulate.
         trace, stream, representatives: as in `tcpcc.simulate`.
+        world: the memory of the run, if it already exists.
 
     Raises:
         ScenarioError: a sender stands for several flows where only one is possible.
@@ -41,6 +43,7 @@ class CompiledSimulation:
         trace: bool | Selection = False,
         stream: Path | None = None,
         representatives: float = math.inf,
+        world: PacketWorld | None = None,
     ) -> None:
         from tcpcc.models.packet.handlers import run_events
         from tcpcc.models.packet.packet_world import PacketWorld
@@ -48,8 +51,9 @@ class CompiledSimulation:
 
         self._cpu = -time.thread_time()
         self.scenario = scenario
-        self.world = PacketWorld(scenario, trace, stream=stream, at_most=representatives)
-        check_counts(scenario, self.world.resolved)
+        self.world = world or PacketWorld(scenario, trace, stream=stream, at_most=representatives)
+        if world is None:
+            check_counts(scenario, self.world.resolved)
         self.now = 0.0
         self._run_events = run_events
         self._cpu += time.thread_time()

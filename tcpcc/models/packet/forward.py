@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, not_inlined, number_at
+from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.packet.event_list import before, push
@@ -31,11 +31,13 @@ from tcpcc.models.packet.packet_records import (
     DROP,
     ELSEWHERE,
     FAR_BEHIND,
+    IN_FLUID,
     MARGIN,
     NEXT_LINK,
     OVERTAKEN,
     UNTRACKED,
     cbr_at,
+    fluid_link_at,
     hop_at,
     lane_at,
     link_at,
@@ -171,6 +173,8 @@ def cross(w, link, flow, p, time, since, size):
     if link.tracked != UNTRACKED:
         if link.tracked == ELSEWHERE:
             return linger(link, time, since)
+        if link.tracked == IN_FLUID:
+            return cross_fluid(w, link, flow, p, time, size)
         waiting = leave_queue(link, time, since)
         if refuses(w, link, flow, p, time, since, size, waiting):
             link.dropped += 1
@@ -199,6 +203,36 @@ def cross_together(w, link, flow, p, time, since, size, count):
         if arrival >= 0:
             arrival = transmit(w, link, time, size, waiting)
     return arrival
+
+
+@not_inlined
+def cross_fluid(w, link, flow, p, time, size):
+    """As :func:`cross`, for a link with fluid in it: the packet waits for the fluid before it, and
+    the next step of the fluid begins behind it. In a full buffer it has room as often as fluid."""
+    fluid = fluid_link_at(link.fluid, 0)
+    lost = link.loss > 0 and uniform(link) < link.loss
+    if lost or (fluid.full > 0 and uniform(link) < fluid.full):
+        link.dropped += 1
+        return -1.0
+    if link.rule != 0:
+        q = queue_sample_at(link.sample, 0)
+        show_header(w, q, link, flow, p.header)
+        chance = fluid.early
+        if p.header != 0 and q.ecn == 1:
+            chance = fluid.early_l4s
+        hit = 1.0 if chance > 0 and uniform(link) < chance else 0.0
+        q.mark = hit * fluid.marks
+        q.drop = hit - q.mark
+        if not take_verdict(w, q, link, p.header, time):
+            link.dropped += 1
+            return -1.0
+    ahead = max(fluid.bits + fluid.slope * (time - fluid.begin), 0.0) + fluid.added
+    fluid.added += 8 * size
+    number_at(fluid.arrivals, index_at(w.columns, flow.path + p.hop).at).value += 1
+    link.begin = max(time + ahead / link.rate, link.busy_until)
+    link.behind = 0
+    link.busy_until = link.begin + 8 * size / link.rate
+    return link.busy_until + link.delay
 
 
 @compiled

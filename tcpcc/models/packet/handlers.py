@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, entry, not_inlined, number_at
+from tcpcc.engine.jit import Caller, compiled, entry, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import conversation_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
@@ -31,6 +31,7 @@ from tcpcc.models.packet.packet_records import (
     DUPACK,
     FLOW_START,
     FLOW_STOP,
+    FLUID_STEP,
     LOSS_EVENT,
     QUEUE_RELEASE,
     QUEUE_TIMER,
@@ -560,6 +561,17 @@ def handle_change(w, ident, now):
             serve_next(w, link, now)
 
 
+advance_fluid = Caller(bool, int)
+
+
+@not_inlined
+def handle_fluid_step(w, number, now):
+    """The fluid's step `number` begins; its links tell the packets of this step what they find."""
+    if advance_fluid(w.advance_fluid, w.coupling):
+        w.need = 1
+    push(w, (number + 1) * w.step, now, next_order(w), FLUID_STEP, number + 1)
+
+
 # ---------------------------------------------------------------------------------- steps
 
 
@@ -615,6 +627,8 @@ def handle_other(w, kind, ident, now, order):
         handle_beginning(w, now)
     elif kind == WRITE:
         handle_write(w, ident, now)
+    elif kind == FLUID_STEP:
+        handle_fluid_step(w, ident, now)
 
 
 @not_inlined

@@ -28,7 +28,10 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     row["loss"] = link.loss
     row["busy_until"] = -1.0
     row["recorded"] = bool(link.record)
-    if link.loss > 0 or link.variable:  # seeding takes time, and there may be many links
+    is_fluid = i in world.fluid_links
+    if (
+        link.loss > 0 or link.variable or is_fluid
+    ):  # seeding takes time, and there may be many links
         seed_stream(row, world.scenario.seed, f"link {link.name}: random loss")
     discipline = link.queue.discipline
     row["scheduled"] = discipline.is_scheduled
@@ -39,6 +42,8 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
         or math.isfinite(link.buffer)
         or discipline.on_arrival is not None
     )
+    if is_fluid:
+        row["tracked"] = r.IN_FLUID
     row["margin"] = margin = world.paths.margin[world.paths.row_of[i]]
     if row["tracked"]:
         room = r.FIRST_RING * 2 ** math.ceil(math.log2(margin / r.MARGIN))

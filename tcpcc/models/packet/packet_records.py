@@ -27,13 +27,15 @@ RELEASE, ALARM = np.arange(10, 12)  # of pacing; of a controller or a loss recov
 ALONE = np.int64(-1)  # arrival of a packet that others may overtake
 DEPARTURE = np.int64(20)  # of a packet from a scheduled link, which then serves the next one
 QUEUE_RELEASE = np.int64(21)  # end of the time in which a discipline sends no packet
+FLUID_STEP = np.int64(22)  # of the fluid beside the packets (hybrid)
 
 # What follows a hop: an event, the next link at once, the receiver at once, or a separate event for
 # each packet, because packets may overtake each other.
 BY_EVENT, NEXT_LINK, RECEIVER, OVERTAKEN = range(4)
 
-# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter.
-UNTRACKED, TRACKED, ELSEWHERE = range(3)
+# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter; the fluid
+# model keeps it.
+UNTRACKED, TRACKED, ELSEWHERE, IN_FLUID = range(4)
 
 # Kinds of trace entry, in the order of tcpcc.results.recording.EVENTS.
 SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
@@ -58,6 +60,9 @@ WORLD = record_dtype(
         "words": int, "n_words": int,
         # places for packets that are in no lane, the first free place, the number of free places
         "pool": int, "first_free": int, "n_free": int,
+        # of the hybrid: the entry that advances the fluid by a step, its argument, the step in s;
+        # for each hop the column of its packets among the fluid's
+        "advance_fluid": int, "coupling": int, "step": float, "columns": int,
     }
 )  # fmt: skip
 
@@ -118,8 +123,23 @@ LINK = record_dtype(
         # of a stage: largest jitter of a packet, share of packets with jitter, whether packets may
         # overtake, period of the aggregation (0: none)
         ("jitter", float), ("share", float), ("reorders", int), ("period", float),
+        ("fluid", int),  # address of its FLUID_LINK, or 0
     ],
     whole_lines=True,
+)  # fmt: skip
+
+# What packets see of a link with fluid in it, in the present step: from `begin` on `bits` wait,
+# growing by `slope` a second; `added` bits are of packets that have arrived in this step. `full`,
+# `early`: probability that a full buffer has no room, and that the discipline hits a packet (one
+# with ECT(1): `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the fluid's
+# arrivals of the next step, by column. `queue`, `link`: its number in both models; `open`: flows of
+# packets that the fluid counts.
+FLUID_LINK = record_dtype(
+    {
+        "begin": float, "bits": float, "slope": float, "added": float, "full": float,
+        "early": float, "early_l4s": float, "marks": float, "arrivals": int, "queue": int,
+        "link": int, "open": int,
+    }
 )  # fmt: skip
 
 # Packets in flight, in the order of their arrival at a link's far end; `time`, `since` and `order`
@@ -163,6 +183,7 @@ world_at = accessor(WORLD)
 flow_at = accessor(FLOW)
 cbr_at = accessor(CBR)
 link_at = accessor(LINK)
+fluid_link_at = accessor(FLUID_LINK)
 lane_at = accessor(LANE)
 hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,11 @@ class PacketWorld:
     This object owns the arrays; the compiled handlers get their addresses from the records. A
     driver calls `grow` whenever a handler has asked for room (``w.need``).
 
+    Attributes:
+        fluid_links: links whose queue is that of a fluid model beside the packets; no other in the
+            packet model itself.
+        fluid_flows: flows that are in this fluid and send no packets.
+
     Args:
         scenario: the scenario to run.
         trace: record every event of every flow, or of the named flows.
@@ -55,6 +60,9 @@ class PacketWorld:
             stands for a packet of each of its flows.
         resolved: the resolved scenario; then `at_most` has no effect. Default: resolve it.
     """
+
+    fluid_links: Collection[int] = ()
+    fluid_flows: Collection[int] = ()
 
     def __init__(
         self,

@@ -148,7 +148,10 @@ class PathMemory:
 
     def _decides(self, link: int) -> bool:
         """Whether the link decides about a packet by the queue at the packet's arrival."""
-        return self.world.resolved.links[link].queue.discipline.decides_by_packet
+        return (
+            link in self.world.fluid_links
+            or self.world.resolved.links[link].queue.discipline.decides_by_packet
+        )
 
     def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered paths through the network: one per flow, then one per workload.

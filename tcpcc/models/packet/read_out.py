@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,10 @@ def result(
     cpu_seconds: float,
     until: float = math.inf,
     model: str = "packet",
+    join: Callable[[Series], Series] = lambda series: series,
 ) -> Run:
-    """The record of the run, or of the bins that end by `until`.
+    """The record of the run, or of the bins that end by `until`; `join` adds what another model has
+    recorded.
 
     Raises:
         ScenarioError: no bin has ended by `until`.
@@ -58,7 +60,7 @@ def result(
     edges = _edges(world, until)
     end = float(edges[-1])
     if world.stream is None:
-        return Run(record(_series(world, edges)), world.trace.events(end))
+        return Run(record(join(_series(world, edges))), world.trace.events(end))
     netcdf.save_parts(world.stream, map(record, _series_in_parts(world, edges)))
     return Run(*netcdf.read(world.stream, lazy=True))
 

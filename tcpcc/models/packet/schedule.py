@@ -42,7 +42,7 @@ class Schedule:
         """
         world = self.world
         for i, queue in world.queues.items():
-            if queue.has_timer:
+            if queue.has_timer and i not in world.fluid_links:
                 self.add(0.0, r.QUEUE_TIMER, i)
         for i, flow in enumerate(world.resolved.flows):
             spec = flow.spec
@@ -51,7 +51,7 @@ class Schedule:
                     self.add(begin, r.FLOW_START, i)
                     if end is not None and math.isfinite(end):
                         self.add(end, r.FLOW_STOP, i)
-            else:
+            elif i not in world.fluid_flows:
                 self.add_flow(i)
         if world.conversations is not None:
             world.conversations.schedule_first()

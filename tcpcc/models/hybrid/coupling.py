@@ -1,0 +1,152 @@
+"""The memory of packets beside fluid: two worlds, and what they tell each other.
+
+Both worlds have all flows of the scenario, in the same order. The packets' world starts only the
+foreground, the fluid's world only the background. A link on the path of background flows has its
+queue in the fluid: a packet waits there as long as the fluid before it, and is an arrival of the
+fluid's next step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import Caller, address
+from tcpcc.errors import ScenarioError
+from tcpcc.models.blame import Suspect, suspects
+from tcpcc.models.fluid.fluid_packet_memory import takes_packets
+from tcpcc.models.fluid.fluid_read_out import recorded_series
+from tcpcc.models.fluid.fluid_records import NUMBER
+from tcpcc.models.fluid.fluid_world import FluidWorld
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.results.recording import AMOUNTS, Series
+
+if TYPE_CHECKING:
+    from tcpcc.results.run import Selection
+    from tcpcc.scenario import Scenario
+    from tcpcc.scenario.resolve import Resolved
+
+#: Sums over the links of both worlds.
+ADDED = ("arrived", "drops")
+
+
+class CoupledWorld(PacketWorld):
+    """The packets' world, with the fluid beside it.
+
+    Args:
+        scenario: the scenario to run.
+        trace: as in `tcpcc.simulate`.
+        steps: steps of the fluid in the shortest base round-trip time.
+        at_most: largest number of senders of a background flow with a `count`.
+
+    Raises:
+        ScenarioError: a link with fluid changes, or its discipline acts on single packets.
+    """
+
+    def __init__(
+        self, scenario: Scenario, trace: bool | Selection, steps: float, at_most: float
+    ) -> None:
+        from tcpcc.models.hybrid.coupling_step import COUPLING, advance
+
+        resolved = scenario.resolve(at_most=at_most, foreground=math.inf)
+        loads = tuple(load.kinds[0] for load in resolved.workloads)
+        every = replace(resolved, flows=resolved.flows + loads, workloads=())
+        self.fluid_flows = {
+            i for i, flow in enumerate(resolved.flows) if getattr(flow.spec, "background", False)
+        }
+        as_packets = set(range(len(every.flows))) - self.fluid_flows
+        self.fluid = FluidWorld(scenario, steps, resolved=every, as_packets=as_packets)
+        of_fluid = self.fluid.routes
+        self.fluid_links = sorted({k for i in self.fluid_flows for k in of_fluid[i].links})
+        _check_links(resolved, self.fluid_links)
+        super().__init__(scenario, trace, resolved=resolved)
+        self.told: Any = np.zeros(len(self.fluid_links), r.FLUID_LINK)
+        self.told["queue"] = [self.fluid.place[link] for link in self.fluid_links]
+        self.told["link"] = [self.paths.row_of[link] for link in self.fluid_links]
+        self.links["fluid"][self.told["link"]] = address(self.told) + self.told.itemsize * (
+            np.arange(len(self.told))
+        )
+        self._columns = self._columns_of_hops()
+        self._coupling: Any = np.zeros(1, COUPLING)
+        self._coupling["world"], self._coupling["links"] = (
+            address(self.fluid.w),
+            address(self.links),
+        )
+        self._coupling["fluid_links"], self._coupling["n"] = address(self.told), len(self.told)
+        w = self.w[0]
+        w["columns"], w["coupling"] = address(self._columns), address(self._coupling)
+        w["step"], w["advance_fluid"] = self.fluid.step, Caller(bool, int).address(advance)
+        try:
+            advance(address(self._coupling))
+        except ArithmeticError as error:
+            raise self.explain(error) from None
+        self.schedule.add(self.fluid.step, r.FLUID_STEP, 1)
+
+    def _columns_of_hops(self) -> np.ndarray:
+        """For each hop of packets its column in the tables of the fluid; -1: it has none."""
+        columns = np.full(len(self.paths.hops), -1)
+        for number, flow in self.paths._paths():
+            hops = self.paths._hops_of((*flow.forward, *flow.reverse))
+            route = list(self.fluid.routes[number].links)
+            for k, row in enumerate(hops):
+                if route and row == self.paths.row_of[route[0]]:
+                    place = len(self.fluid.routes[number].links) - len(route)
+                    columns[self.paths.path_of[number] + k] = self.fluid.columns[number, place]
+                    route.pop(0)
+        return columns
+
+    def grow(self) -> None:
+        """As `PacketWorld.grow`; the fluid's tables become longer."""
+        if self.fluid.w["need"][0]:
+            self.fluid.make_room()
+            w: Any = self.fluid.w[0]
+            row = NUMBER * int(w["n_hops"]) * (int(w["k"]) & int(w["mask"]))
+            self.told["arrivals"] = int(w["fluid"]) + row
+        super().grow()
+
+    def suspects(self) -> Iterator[Suspect]:
+        yield from suspects(self.fluid.senders(), self.resolved.links, self.fluid.queues)
+        yield from super().suspects()
+
+    def joined(self, series: Series) -> Series:
+        """The packets' series, in which flows and links of the fluid have theirs."""
+        self.fluid.run(self.fluid.end)
+        other = recorded_series(self.fluid)
+        mine, whole = series.flows, other.flows
+        rows = [k for k, row in enumerate(self.kept) if row in self.fluid_flows]
+        for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS):
+            getattr(mine, name)[:, rows] = getattr(whole, name)[:, rows]
+        for name in ("timeouts", "loss_events", "finished"):
+            getattr(mine, name)[rows] = getattr(whole, name)[rows]
+        columns = [k for k, link in enumerate(self.recorded) if link in self.fluid_links]
+        for name in ("queue", "busy", "queue_max", "sent_bits", *ADDED):
+            values = getattr(other.links, name)[:, columns]
+            if name in ADDED:
+                values = values + getattr(series.links, name)[:, columns]
+            getattr(series.links, name)[:, columns] = values
+        if series.links.marks is not None and other.links.marks is not None:
+            series.links.marks[:, columns] += other.links.marks[:, columns]
+        for name, values in series.links.states.items():
+            values[:, columns] = other.links.states[name][:, columns]
+        if series.totals is not None and other.totals is not None:
+            for name, total in series.totals.items():
+                for row in self.fluid_flows:
+                    total[row] = other.totals[name][row]
+        return series
+
+
+def _check_links(resolved: Resolved, links: list[int]) -> None:
+    for i in links:
+        link = resolved.links[i]
+        discipline = link.queue.discipline
+        if link.variable or discipline.in_amounts or takes_packets(discipline):
+            what = "changes" if link.variable else f"has the queue {link.queue.name!r}"
+            raise ScenarioError(
+                f"hybrid with steps: link {link.name!r}, on the path of background flows, {what}:"
+                " give trains=16 instead of steps"
+            )

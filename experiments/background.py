@@ -24,6 +24,10 @@ JITTER = 4.0  # s, over which flows start
 NS2 = tc.Transport.ns2()
 AFTER = 20.0  # s, start of the measurement
 SEVERAL_SIZES = "packets of several sizes"  # packet model of the scenario from `several_sizes`
+OPTIONS: dict[str, dict[str, Any]] = {
+    "trains": {"model": "packet", "trains": 16},
+    "hybrid, fluid": {"model": "hybrid", "steps": 20},
+}
 SPREAD = 0.05  # largest relative deviation of a packet size in `several_sizes`
 
 
@@ -187,7 +191,7 @@ def measure(run: tc.Run) -> dict[str, float]:
 def compare(
     names: Iterable[str], models: Iterable[str], seeds: Iterable[int], duration: float = 60.0
 ) -> pd.DataFrame:
-    """`measure` of each scenario, model (`SEVERAL_SIZES`, "trains", a model) and seed, in a row."""
+    """`measure` of each scenario, model (`SEVERAL_SIZES`, one of `OPTIONS`, a model) and seed."""
     rows = []
     for name in names:
         for model in models:
@@ -195,23 +199,24 @@ def compare(
                 scenario = SCENARIOS[name](seed, duration)
                 if model == SEVERAL_SIZES:
                     run = tc.simulate(several_sizes(scenario))
-                elif model == "trains":
-                    run = tc.simulate(scenario, trains=16)
                 else:
-                    run = tc.simulate(scenario, model=model)
+                    run = tc.simulate(scenario, **OPTIONS.get(model, {"model": model}))
                 rows.append({"scenario": name, "model": model, "seed": seed, **measure(run)})
     return pd.DataFrame(rows)
 
 
-def foreground_share(name: str, seeds: Iterable[int], duration: float = 60.0) -> np.ndarray:
-    """Goodput of a foreground flow in the hybrid, relative to the mean of all flows, by seed.
+def foreground_share(
+    name: str, seeds: Iterable[int], duration: float = 60.0, model: str = "hybrid"
+) -> np.ndarray:
+    """Goodput of a foreground flow in a hybrid, relative to the mean of all flows, by seed.
 
     If background flows equal the foreground flows and start like them, the mean over many seeds is
     1 in the packet model.
     """
     shares = []
     for seed in seeds:
-        run = tc.simulate(SCENARIOS[name](seed, duration), model="hybrid")
+        options = OPTIONS.get(model, {"model": model})
+        run = tc.simulate(SCENARIOS[name](seed, duration), **options)
         rates = run.throughput(after=AFTER).values
         foreground = [k for k, flow in enumerate(run.flows) if flow.startswith("front")]
         number = sum(getattr(flow, "count", 1) for flow in run.scenario.flows)

@@ -160,8 +160,8 @@ HOP = record_dtype(HOP_PATH | HOP_OF_PACKETS)
 #: A link with a queue. `head`: the step at which the fluid now leaving has arrived, with
 #: `head_bits`. `until_early`, `until_random`: packets x probability to the next hit. `draws`:
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
-#: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step. `room`:
-#: those of a full buffer, in the mean.
+#: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step;
+#: `room`: those of a full buffer, in the mean.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),

@@ -33,8 +33,8 @@ FLUID_STEP = np.int64(22)  # of the fluid beside the packets (hybrid)
 # each packet, because packets may overtake each other.
 BY_EVENT, NEXT_LINK, RECEIVER, OVERTAKEN = range(4)
 
-# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter; the fluid
-# model keeps it.
+# Whether a link keeps its queue: no (nothing depends on it); yes; it is a stage of jitter; the
+# fluid model keeps it.
 UNTRACKED, TRACKED, ELSEWHERE, IN_FLUID = range(4)
 
 # Kinds of trace entry, in the order of tcpcc.results.recording.EVENTS.
@@ -131,9 +131,9 @@ LINK = record_dtype(
 # What packets see of a link with fluid in it, in the present step: from `begin` on `bits` wait,
 # growing by `slope` a second; `added` bits are of packets that have arrived in this step. `full`,
 # `early`: probability that a full buffer has no room, and that the discipline hits a packet (one
-# with ECT(1): `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the fluid's
-# arrivals of the next step, by column. `queue`, `link`: its number in both models; `open`: flows of
-# packets that the fluid counts.
+# with ECT(1): `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the
+# arrivals of the fluid's next step, by column. `queue`, `link`: its number in both models; `open`:
+# flows of packets that the fluid counts.
 FLUID_LINK = record_dtype(
     {
         "begin": float, "bits": float, "slope": float, "added": float, "full": float,

@@ -375,7 +375,7 @@ def _simulating(sub: argparse.ArgumentParser) -> None:
 
 
 def _stepping(sub: argparse.ArgumentParser) -> None:
-    text = "fluid model: steps in the shortest base RTT; default: 20"
+    text = "fluid model (default: 20), and hybrid with fluid: steps in the shortest base RTT"
     sub.add_argument("--steps", type=float, metavar="N", help=text)
 
 

@@ -70,7 +70,7 @@ MODELS = {
         ),
         Model(
             "hybrid",
-            "foreground flows as packets, background flows in trains, in the same queues",
+            "foreground flows as packets, background flows in trains or fluid, in the same queues",
             ("driver", "trace", "trains", "steps", "representatives"),
             "tcpcc.models.trains.train_events",
             20,
@@ -123,8 +123,8 @@ def simulate(
     Args:
         scenario: the scenario to simulate.
         model: "packet" (every packet and ACK), "fluid" (an ordinary differential equation for each
-            flow) or "hybrid" (flows with ``background=True`` in trains, the others as packets, in
-            the same queues).
+            flow) or "hybrid" (flows with ``background=True`` in trains or, with `steps`, in the
+            fluid model; the others as packets, in the same queues).
         driver: packet and hybrid model: "compiled", or "simpy", which makes every event an event
             of a SimPy environment. Both give bit-identical results.
         trace: packet and hybrid model: keep every event of every packet flow in ``run.events``, for
@@ -139,7 +139,8 @@ def simulate(
         options: packet and hybrid model: ``trains``, such as 16: packets of a flow that are sent
             within this part of a round trip share an event. Faster, and the packets' order within a
             train is lost. Default: none in the packet model, 16 for the hybrid's background.
-            Fluid model: ``steps`` in the shortest base round-trip time (default 20).
+            Fluid model, and hybrid with a background of fluid: ``steps`` in the shortest base
+            round-trip time (fluid model: default 20).
             All: ``representatives``, the largest number of senders simulated for one flow with a
             ``count`` (default: all in the packet model, else 100). Each packet of such a sender
             stands for one packet of each of its flows; see `docs/models.md`.

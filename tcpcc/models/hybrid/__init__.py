@@ -1,11 +1,12 @@
-"""The hybrid model: foreground flows as packets, background flows in trains, in the same queues.
+"""The hybrid model: foreground flows as packets, background flows as trains or fluid, in the same
+queues.
 
-Flows with ``background=True`` travel in trains (:mod:`tcpcc.models.trains`). With a `count` they
-run as several representatives, each packet of which stands for one packet of each of its flows.
-Each packet of all other traffic is a train of its own.
+Flows with ``background=True`` travel in trains (:mod:`tcpcc.models.trains`), and each packet of all
+other traffic is a train of its own. With `steps` they are in the fluid model, beside the packet
+model (:mod:`.coupling`). With a `count` they run as several representatives.
 
-The cost is that of the foreground packets plus that of the representatives' trains. The bandwidth
-and the number of background flows do not matter by themselves.
+The cost is that of the foreground packets plus that of the representatives' trains, or steps. The
+bandwidth and the number of background flows do not matter by themselves.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.results.recording import AMOUNTS, Series
+from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -45,7 +46,8 @@ class CoupledWorld(PacketWorld):
         at_most: largest number of senders of a background flow with a `count`.
 
     Raises:
-        ScenarioError: a link with fluid changes, or its discipline acts on single packets.
+        ScenarioError: a link with fluid changes, or its discipline acts on single packets; a group
+            has flows of both kinds; a flow in the background is to be traced.
     """
 
     def __init__(
@@ -64,7 +66,10 @@ class CoupledWorld(PacketWorld):
         of_fluid = self.fluid.routes
         self.fluid_links = sorted({k for i in self.fluid_flows for k in of_fluid[i].links})
         _check_links(resolved, self.fluid_links)
+        _check_groups(resolved)
         super().__init__(scenario, trace, resolved=resolved)
+        if trace is not True:
+            self._check_trace()
         self.told: Any = np.zeros(len(self.fluid_links), r.FLUID_LINK)
         self.told["queue"] = [self.fluid.place[link] for link in self.fluid_links]
         self.told["link"] = [self.paths.row_of[link] for link in self.fluid_links]
@@ -86,6 +91,12 @@ class CoupledWorld(PacketWorld):
         except ArithmeticError as error:
             raise self.explain(error) from None
         self.schedule.add(self.fluid.step, r.FLUID_STEP, 1)
+
+    def _check_trace(self) -> None:
+        for i in sorted(self.fluid_flows):
+            if self.flows["traced"][i]:
+                name = self.resolved.flows[i].name
+                raise ScenarioError(f"trace: flow {name!r} is fluid: must be one of the foreground")
 
     def _columns_of_hops(self) -> np.ndarray:
         """For each hop of packets its column in the tables of the fluid; -1: it has none."""
@@ -149,4 +160,16 @@ def _check_links(resolved: Resolved, links: list[int]) -> None:
             raise ScenarioError(
                 f"hybrid with steps: link {link.name!r}, on the path of background flows, {what}:"
                 " give trains=16 instead of steps"
+            )
+
+
+def _check_groups(resolved: Resolved) -> None:
+    kinds: dict[str, set[bool]] = {}
+    for flow in resolved.flows:
+        if isinstance(flow.spec, Flow) and flow.spec.group is not None:
+            kinds.setdefault(flow.spec.group, set()).add(flow.spec.background)
+    for group, found in kinds.items():
+        if len(found) > 1:
+            raise ScenarioError(
+                f"group {group!r}: has flows with and without background=True: must be all or none"
             )

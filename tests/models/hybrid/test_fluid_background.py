@@ -107,7 +107,9 @@ def test_a_full_buffer_has_room_for_packets_as_often_as_for_fluid():
         case = scenario(front, behind(count=10), queue=tc.DropTail(), duration=60, seed=seed)
         late = tc.simulate(case, "hybrid", steps=20).data.sel(time=slice(10, None))
         dropped, sent = late.dropped.sum("time").values, late.sent.sum("time").values
-        losses.append([dropped[part].sum() / sent[part].sum() for part in np.split(np.arange(20), 2)])
+        losses.append(
+            [dropped[part].sum() / sent[part].sum() for part in np.split(np.arange(20), 2)]
+        )
     of_packets, of_fluid = np.mean(losses, axis=0)
     assert of_fluid > 0.005
     assert of_packets == pytest.approx(of_fluid, rel=0.2)
@@ -135,6 +137,15 @@ def test_a_million_flows_behind_one():
 def test_links_of_single_packets_are_refused(change, message):
     with pytest.raises(tc.ScenarioError, match=message):
         tc.simulate(scenario(tc.Flow("reno"), behind(), **change), "hybrid", steps=20)
+
+
+def test_a_fluid_flow_has_no_trace_and_no_relatives_among_packets():
+    case = scenario(tc.Flow("reno"), behind(count=2))
+    with pytest.raises(tc.ScenarioError, match=r"trace: flow 'behind.1' is fluid"):
+        tc.simulate(case, "hybrid", steps=20, trace="behind.1")
+    one = tc.Flow("lia", group="g", name="a"), tc.Flow("lia", group="g", background=True, name="b")
+    with pytest.raises(tc.ScenarioError, match="group 'g': has flows with and without"):
+        tc.simulate(scenario(*one), "hybrid", steps=20)
 
 
 def test_a_background_is_fluid_or_in_trains():

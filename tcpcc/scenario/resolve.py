@@ -248,6 +248,12 @@ def _check_times(spec: Flow | CBR, duration: float) -> None:
             f"jitter = {spec.jitter:g}: start + jitter must be at most the duration, "
             f"{duration:g} (s)"
         )
+    if isinstance(spec, Flow) and spec.writes:
+        last = spec.start + spec.jitter + spec.writes[-1][0]
+        if last >= duration:
+            raise ScenarioError(
+                f"writes: the last at {last:g}: must be before the end, duration = {duration:g} (s)"
+            )
     if isinstance(spec, CBR) and spec.on[-1][0] >= duration:
         raise ScenarioError(
             f"on: from = {spec.on[-1][0]:g}: must be before the end, duration = {duration:g} (s)"

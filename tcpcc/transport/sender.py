@@ -21,7 +21,7 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import fill
-from tcpcc.transport.rto import back_off, reset_timer, restart_timer
+from tcpcc.transport.rto import back_off, reset_timer, restart_timer, timeout_interval
 from tcpcc.transport.rules import (
     begin_round,
     mark_all_lost,
@@ -267,7 +267,8 @@ def restart_window(f, idle):
     if f.window_decay == 0:
         s.cwnd = min(s.cwnd, f.initial_window)
     else:
-        halve_for_idle_time(f, idle)
+        halve_for_idle_time(s, f.initial_window, timeout_interval(f), idle)
+        f.most_used = 0
 
 
 @compiled

@@ -49,6 +49,8 @@ def _reason(flow: ResolvedFlow) -> str:
         return ""
     if spec.size is not None:
         return f"size = {spec.size}: the analysis takes only endless flows"
+    if spec.writes:
+        return "writes: the analysis takes only flows that always have data"
     if spec.group is not None and controller.coupled:
         return f"group = {spec.group!r}: the analysis treats flows as independent"
     name = f"controller {controller.name!r}"

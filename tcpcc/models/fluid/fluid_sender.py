@@ -64,12 +64,14 @@ def step_sender(w, f, now):
             if f.acted < w.k - 1:
                 note_rest(w, f)
             returned = take_returned(w, f, now)
-            if f.conversation != 0 and ends_now(w, f, now):
-                return
+            if f.last_item != 0:
+                run_application(w, f, now)
+                if f.conversation != 0 and ends_now(w, f, now):
+                    return
             act_on_timers(w, f, now)
             send_fluid(w, f, now, returned)
     elif f.status < RUNNING:
-        if f.status == OPENING and f.conversation != 0:
+        if f.last_item != 0 and (f.status == OPENING or (f.conversation == 0 and now >= f.start)):
             run_application(w, f, now)
         if now >= f.start:
             open_flow(w, f, now)
@@ -116,8 +118,7 @@ def note_rest(w, f):
 
 @compiled
 def ends_now(w, f, now):
-    """Run the application of a conversation; whether it has come to its end."""
-    run_application(w, f, now)
+    """Whether a conversation has come to its end."""
     if f.undone < f.last_item:
         return False
     f.finished = now
@@ -225,7 +226,7 @@ def take_returned(w, f, now):
             read_words(w, f)
         report_delivered(w, f, now, a, in_order)
     is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
-    if is_done and f.conversation == 0:
+    if is_done and f.conversation == 0 and f.item == f.last_item:
         f.finished = now
         close_flow(w, f)
     return a

@@ -16,6 +16,8 @@ from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
+from tcpcc.models.conversation_items import lay_out_writes
+from tcpcc.models.conversation_records import AFTER_ITEM
 from tcpcc.models.fluid import REPRESENTATIVES, STEPS
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES, PlaceMemory
@@ -135,6 +137,7 @@ class FluidWorld:
         self._lay_out_queues()
         for i, flow in enumerate(flows):
             self.lay_out_flow(self.flows[i], i, flow)
+        self.items = lay_out_writes(flows, self.flows, syn=False)
         self.conversations = PlaceMemory(self) if self.resolved.workloads else None
         self._lay_out_world()
         for load in range(len(self.resolved.workloads)):
@@ -287,6 +290,9 @@ class FluidWorld:
         row["deflate"] = settings.partial_deflation
         if spec.size is not None:
             row["size"] = spec.size
+        if spec.writes:
+            row["size"], row["write_at"] = 0.0, spec.start + spec.writes[0][0]
+            row["waits"] = AFTER_ITEM
         row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
         row["backoff"], row["mark_edge"] = 1.0, -1.0
         jitters = sum(self.resolved.links[k].jitter for k in (*flow.forward, *flow.reverse))
@@ -372,6 +378,7 @@ class FluidWorld:
         w["mask"] = self._rows() - 1
         w["end"], w["steps_per_bin"] = self.end, round(self.scenario.interval / self.step)
         w["queues"], w["n_queues"] = address(self.links), len(self.links)
+        w["items"] = address(self.items)
         seed_stream(w, self.scenario.seed, "fluid")
 
     def _rows(self) -> int:

@@ -153,7 +153,7 @@ def _one_flow(
     forward = [resolved.links[i] for i in flow.forward]
     rtt = sum(resolved.links[i].delay for i in (*flow.forward, *flow.reverse))
     rtt = max(rtt, 1 / per_second, 1e-9)
-    size = math.inf if spec.size is None else float(spec.size)
+    size = spec.total
     first, rwnd = spec.transport.initial_window, spec.transport.rwnd
     buffers = sum(
         link.buffer / (spec.packet_size if link.buffer_unit == "bytes" else 1)

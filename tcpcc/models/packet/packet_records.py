@@ -83,8 +83,8 @@ FLOW = record_dtype(
         "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
         # of header fields, see `header_layout`
         "fields": int, "n_fields": int, "carries": int,
-        # of a conversation (its number + 1): the next item, the first item not done, one past the
-        # last item; whether an item waits for the one before
+        # of a conversation (its number + 1) or a flow with items: the next one, the first one not
+        # done, one past the last one; when the next one is handed over (`conversation_records`)
         "item": int, "undone": int, "last_item": int, "waits": int,
         "traffic_class": int,
         # number of flows that it stands for

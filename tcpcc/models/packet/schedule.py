@@ -66,9 +66,12 @@ class Schedule:
         schedule_from_outside(self.world.address, float(time), kind, ident)
 
     def add_flow(self, i: int) -> None:
-        """Schedule the start and the stop of a TCP flow."""
-        spec = self.world.resolved.flows[i].spec
+        """Schedule the start and the stop of a TCP flow, and what its application writes."""
+        spec: Any = self.world.resolved.flows[i].spec
         self.add(spec.start, r.FLOW_START, i)
+        for k, (time, _) in enumerate(spec.writes):
+            if k > 0 or time > 0:  # the start hands over what is there at once
+                self.add(spec.start + time, r.WRITE, i)
         if spec.stop is not None:
             self.add(spec.stop, r.FLOW_STOP, i)
 

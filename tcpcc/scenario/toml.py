@@ -32,6 +32,11 @@ A file written by hand::
     link = "bottleneck"
     rate = "5 Mbps"
 
+    [[change]]
+    at = 60
+    flow = "reno2"
+    rwnd = 20
+
     [[workload]]
     flow = { controller = "reno" }
     interarrival = { name = "expon", scale = 0.5 }

@@ -61,6 +61,7 @@ SENDER: dict[str, type] = {
     "window_validation": int, "carried": float, "high_ack": float, "mark_edge": float,
     "phase": int, "rwnd": float, "srtt": float, "base_rtt": float, "max_rtt": float,
     "counted": float, "paused": float, "sampled_at": float,
+    "next_rwnd": float, "right_edge": float,
     "window_decay": int,
 }  # fmt: skip
 #: `route`: address of the columns of its hops, in the order of its path. `base`, `one_way`: delays

@@ -57,6 +57,8 @@ NEVER = 1e18  # steps
 def step_sender(w, f, now):
     """What flow `f` does in step ``w.k``."""
     index_at(w.acts_at, f.index).at = w.k + 1
+    if f.rwnd != f.next_rwnd:
+        move_window(f)
     if f.status == RUNNING:
         if f.kind == CBR:
             send_at_rate(w, f, now)
@@ -81,6 +83,21 @@ def step_sender(w, f, now):
         drain(w, f)
     else:
         rest(w, f, math.inf)
+
+
+@not_inlined
+def move_window(f):
+    """As `transport.sender.learn_rwnd`: a larger receive window opens at once; the right edge of
+    the present one does not move back, so that a smaller one is reached as packets return."""
+    if f.next_rwnd > f.rwnd or f.status != RUNNING:
+        f.rwnd = f.next_rwnd
+        f.right_edge = 0.0
+        return
+    if f.right_edge == 0:
+        f.right_edge = f.high_ack + f.rwnd if f.rwnd < math.inf else f.sent
+    f.rwnd = max(f.right_edge - f.high_ack, f.next_rwnd)
+    if f.rwnd == f.next_rwnd:
+        f.right_edge = 0.0
 
 
 @compiled

@@ -287,7 +287,7 @@ class FluidWorld:
         for name in _COPIED:
             row[name] = getattr(settings, name)
         row["counted"] = min(settings.abc_limit / _acks_for(spec), 1.0)
-        row["deflate"] = settings.partial_deflation
+        row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
         if spec.size is not None:
             row["size"] = spec.size
         if spec.writes:
@@ -321,7 +321,7 @@ class FluidWorld:
         return state
 
     def _lay_out_changes(self) -> None:
-        """The scheduled changes of links, as numbers to be written at a step.
+        """The scheduled changes of links and receive windows, as numbers to be written at a step.
 
         A change of delay concerns the fluid that leaves the link from then on.
         """
@@ -336,6 +336,12 @@ class FluidWorld:
 
         for change in self.resolved.changes:
             spec, index = change.spec, change.link
+            if spec.rwnd is not None:
+                for i in change.flows:
+                    write(spec.at, self.flows, "next_rwnd", i, spec.rwnd)
+                    at = address(self.acts_at) + i * self.acts_at.itemsize
+                    rows.append((round(spec.at / self.step), at, 1, 0.0, 0))  # the sender acts
+                continue
             new = {n: getattr(spec, n) for n in ("rate", "delay", "loss", "buffer", "jitter")}
             if spec.rate == 0:  # while a link is down nothing leaves it: its delay is of no use
                 del new["rate"]

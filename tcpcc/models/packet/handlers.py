@@ -542,8 +542,15 @@ def reschedule(w, i, time):
 
 @not_inlined
 def handle_change(w, ident, now):
-    """A scheduled change of a link: fields that are not NaN replace the link's values."""
+    """A scheduled change of a flow's receive window, or of a link: fields that are not NaN replace
+    the link's values."""
     c = change_at(w.changes, ident)
+    if c.flow >= 0:
+        flow = flow_at(w.flows, c.flow)
+        sample_flow(w, flow, now)
+        begin_turn(w, flow, tcp_at(w.tcp, c.flow))
+        sender.learn_rwnd(tcp_at(w.tcp, c.flow), now, c.rwnd)
+        return
     link = link_at(w.links, c.link)
     if c.param != 0:
         number_at(c.param, 0).value = c.value

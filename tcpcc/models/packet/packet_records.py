@@ -151,7 +151,7 @@ INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
         "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
-        "jitter": float, "share": float,
+        "jitter": float, "share": float, "flow": int, "rwnd": float,
         "param": int, "value": float,
     }
 )  # fmt: skip

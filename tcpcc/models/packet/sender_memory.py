@@ -100,6 +100,7 @@ class SenderMemory:
             row: Any = np.zeros(1, t.TCP_FLOW)
             for name in _COPIED:
                 row[name] = getattr(settings, name)
+            row["next_rwnd"] = settings.rwnd
             row["tick"] = settings.tick or _SMALLEST_TICK
             row["pieces"] = settings.gso_segments > 1 or settings.gso_time > 0
             row["gso_above"] = settings.gso_above / (8 * payload)

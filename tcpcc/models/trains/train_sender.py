@@ -189,6 +189,7 @@ def is_smooth(x, flow, tcp, p):
         and tcp.high_ack > 0
         and tcp.delivery == 0
         and tcp.pieces == 0
+        and tcp.rwnd == tcp.next_rwnd
         and tcp.echo_due == NOT_DUE
         and tcp.to_send - tcp.next_seq > 4 * p.count * p.step
     )

@@ -27,7 +27,7 @@ delay."""
 
 
 def _ends(spec: Any) -> bool:
-    return spec.size is not None or spec.stop is not None
+    return spec.total < math.inf or spec.stop is not None
 
 
 class KnownPath:

@@ -1,4 +1,8 @@
-"""All conversations of a run and their items, drawn before it; the same in all models."""
+"""All items of a run, of flows with `writes` and of conversations; the same in all models.
+
+The items of a connection are contiguous: those of flows come first, then those of conversations,
+which are drawn before the run.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,50 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.engine.jit import Records
-from tcpcc.models.conversation_records import CONVERSATION, ITEM
+from tcpcc.models.conversation_records import CONVERSATION, ENDLESS, ITEM
 from tcpcc.scenario.draw import drawn
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import ResolvedWorkload
+    from tcpcc.scenario.resolve import ResolvedFlow, ResolvedWorkload
+
+
+def items_of(flow: ResolvedFlow, syn: bool) -> Records:
+    """The records ITEM of a flow's `writes`; `syn` as in :func:`draw_all`."""
+    spec: Any = flow.spec
+    writes = getattr(spec, "writes", ())
+    items: Any = np.zeros(len(writes), ITEM)
+    limit, before = int(syn and len(writes) > 0 and spec.transport.handshake), 0.0
+    for k, (time, size) in enumerate(writes):
+        limit = ENDLESS if size is None else min(limit + size, ENDLESS)
+        items["limit"][k], items["gap"][k], before = limit, time - before, time
+    items["begun"] = items["done"] = math.nan
+    return items
+
+
+def lay_out_writes(flows: Sequence[ResolvedFlow], rows: Records, syn: bool) -> Records:
+    """The records ITEM of all flows; their places are written into the flows' records, `rows`."""
+    parts = [np.zeros(0, ITEM)]
+    first = 0
+    for k, flow in enumerate(flows):
+        items = items_of(flow, syn)
+        if len(items):
+            parts.append(items)
+            rows["item"][k] = rows["undone"][k] = first
+            first += len(items)
+            rows["last_item"][k] = first
+    return np.concatenate(parts)
 
 
 def draw_all(
-    scenario: Scenario, loads: Sequence[ResolvedWorkload], syn: bool
+    scenario: Scenario, loads: Sequence[ResolvedWorkload], syn: bool, taken: int
 ) -> tuple[Records, Records]:
     """The records CONVERSATION of `loads`, in the order in which they start, and those of ITEM.
 
     Args:
         scenario: its seed selects the random numbers, by the names of the workloads.
         loads: the scenario's workloads.
+        taken: number of items of flows, which come first.
         syn: whether a connection with a handshake counts its SYN as a packet.
     """
     conversations: list[np.ndarray] = []
@@ -34,7 +66,7 @@ def draw_all(
         found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
         rows = np.zeros(len(found.start), CONVERSATION)
         rows["start"], rows["kind"] = found.start, kinds + found.kind
-        rows["first"] = found.first[:-1] + sum(len(part) for part in items)
+        rows["first"] = found.first[:-1] + taken + sum(len(part) for part in items)
         rows["items"] = np.diff(found.first)
         rows["place"] = -1
         part = np.zeros(len(found.packets), ITEM)
@@ -57,7 +89,7 @@ def items_begun(
     """The items handed to connections, in the order of conversations; see `recording.ITEMS`.
 
     Args:
-        conversations, items: as `draw_all` has made them.
+        conversations, items: of the whole run.
         first_row: row of the first kind of conversation.
         syn: for each kind whether its connections count the SYN as a packet, 0 or 1.
     """
@@ -74,6 +106,43 @@ def items_begun(
         "item_conversation": owner[begun],
         "item_number": place[begun],
         "item_size": size[begun].astype(float),
+        "item_start": rows["begun"][begun],
+        "item_finished": rows["done"][begun],
+    }
+
+
+def recorded_items(world: Any) -> dict[str, Any] | None:
+    """The items handed over in a run, with their rows in the record; see `recording.ITEMS`.
+
+    Args:
+        world: the memory of a run: `resolved`, `flows`, `items`, `conversations` and `bin_row`.
+    """
+    parts = [_writes_begun(world, k) for k in world.resolved.recorded if _writes(world, k)]
+    if world.conversations is not None:
+        parts.append(world.conversations.record())
+    if not parts:
+        return None
+    items = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return items | {"item_flow": world.bin_row[items["item_flow"]]}
+
+
+def _writes(world: Any, k: int) -> Any:
+    flows = world.resolved.flows
+    return getattr(flows[k].spec, "writes", ()) if k < len(flows) else ()
+
+
+def _writes_begun(world: Any, k: int) -> dict[str, Any]:
+    """As :func:`items_begun`, of flow `k`; its items are of no conversation: -1."""
+    writes, end = _writes(world, k), int(world.flows["last_item"][k])
+    rows = world.items[end - len(writes) : end]
+    begun = ~np.isnan(rows["begun"])
+    sizes = np.array([math.inf if size is None else float(size) for _, size in writes])
+    n = np.count_nonzero(begun)
+    return {
+        "item_flow": np.full(n, k),
+        "item_conversation": np.full(n, -1),
+        "item_number": np.flatnonzero(begun),
+        "item_size": sizes[begun],
         "item_start": rows["begun"][begun],
         "item_finished": rows["done"][begun],
     }

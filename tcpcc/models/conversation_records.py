@@ -1,4 +1,4 @@
-"""The records of conversations and their items, the same in all models."""
+"""The records of conversations and of the items of connections, the same in all models."""
 
 from tcpcc.engine.jit import accessor, compiled, index_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
@@ -11,9 +11,15 @@ CONVERSATION = record_dtype(
         "place": int, "timeouts": int, "loss_events": int,
     }
 )  # fmt: skip
-#: `limit`: packets that the connection sends up to the end of the item. `begun`, `done`: when it
-#: was handed over and when all of it was acknowledged, s; NaN before.
+ENDLESS = 2**62  # packets of a flow or an item without a size
+#: `limit`: packets that the connection sends up to the end of the item. `gap`: time before the item
+#: is handed over; what it counts from is in the flow's `waits`. `begun`, `done`: when it was handed
+#: over and when all of it was acknowledged, s; NaN before.
 ITEM = record_dtype({"limit": int, "gap": float, "begun": float, "done": float})
+
+#: A flow's `waits`: the next item follows the item before, or the ACK of its last packet, or has an
+#: event of its own.
+AFTER_ITEM, AFTER_ACK, ON_ITS_OWN = range(3)
 
 conversation_at = accessor(CONVERSATION)
 item_at = accessor(ITEM)

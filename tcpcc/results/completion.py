@@ -24,7 +24,7 @@ QUANTILES = (0.5, 0.95, 0.99)
 
 
 def table(run: Run) -> pd.DataFrame:
-    """One row for each flow with a size and each item of a workload; see `Run.fct`."""
+    """One row for each flow with a size and each item of a connection; see `Run.fct`."""
     import pandas as pd
 
     resolved, places = rows_of(run)
@@ -47,6 +47,10 @@ def table(run: Run) -> pd.DataFrame:
         names = ("flow", "conversation", "number", "size", "start", "finished")
         items = pd.DataFrame({n: run.data[f"item_{n}"].values for n in names})
         items["flow"] = recorded[items["flow"].to_numpy()]
+        items["conversation"] = items["conversation"].clip(lower=0)  # a flow is one
+        items = items[items["size"] < math.inf]
+        each = totals["count"].to_numpy(dtype=int)[items["flow"].to_numpy()]
+        items = items.loc[items.index.repeat(each)]
         parts.append(items.set_axis(list(whole.columns), axis="columns"))
     rows = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     row = rows["row"].to_numpy(dtype=int)
@@ -105,5 +109,6 @@ def _ideals(resolved: Resolved) -> tuple[NDArray[np.float64], NDArray[np.float64
         packet[k] = max(8 * spec.packet_size / resolved.links[i].rate for i in flow.forward)
         if spec.transport.handshake:
             links = [resolved.links[i] for i in (*flow.forward, *flow.reverse)]
-            handshake[k] = sum(link.delay + 8 * spec.ack_size / link.rate for link in links)
+            trip = sum(link.delay + 8 * spec.ack_size / link.rate for link in links)
+            handshake[k] = max(trip - (spec.writes[0][0] if spec.writes else 0.0), 0.0)
     return handshake, packet

@@ -88,14 +88,18 @@ MARKS = (("time", "link"), "packets", "packets that the link marked in the bin (
 """Dimensions, unit, meaning of ``marks``, of a record with ECN."""
 
 ITEMS: dict[str, tuple[str, str]] = {
-    "item_flow": ("", "row of the item's conversation in the dimension flow"),
-    "item_conversation": ("", "number of its conversation, in the order of their beginnings"),
-    "item_number": ("", "its number in its conversation"),
+    "item_flow": ("", "row of the item's connection in the dimension flow"),
+    "item_conversation": (
+        "",
+        "number of its conversation, in the order of their beginnings; -1: of a flow's writes",
+    ),
+    "item_number": ("", "its number in its connection"),
     "item_size": ("packets", "size"),
     "item_start": ("s", "when it was handed over to the connection"),
     "item_finished": ("s", "when all of it had been acknowledged"),
 }
-"""Name -> unit, meaning, of what is recorded of each item of a workload; dims (item)."""
+"""Name -> unit, meaning, of what is recorded of each item of a workload and of a flow's `writes`;
+dims (item)."""
 
 EVENTS = ("send", "retransmit", "ack", "dupack", "loss", "timeout", "deliver", "drop")
 """What `event` in a trace counts: 0 is "send", 1 "retransmit", ...
@@ -190,7 +194,7 @@ class Series:
         flows: series of all rows of the scenario, or with `totals` of the recorded rows only.
         links: series of the links that have `record` set.
         begin: when the first bin starts, s; of a part of a record the end of the part before.
-        items: of a model that runs workloads: what `ITEMS` names, shape [item].
+        items: of workloads and of flows with `writes`: what `ITEMS` names, shape [item].
         totals: what `TOTALS` names of every row, recorded or not. Default: the sums of `flows`.
     """
 

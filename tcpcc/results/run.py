@@ -347,17 +347,17 @@ class Run:
     # Completion times.
 
     def fct(self) -> pd.DataFrame:
-        """Completion times of flows with a size and of items of workloads, as a table.
+        """Completion times of flows with a size, of a flow's writes, and of items of workloads.
 
         A row of the record that stands for N flows gives N equal rows.
 
         Columns:
 
         - `flow`: name of the flow, or of the row of its workload.
-        - `conversation`, `item`: numbers within a workload.
+        - `conversation`, `item`: numbers within a workload; `item` numbers a flow's writes, too.
         - `size`: packets.
-        - `start_s`: time at which the connection opens; for later items of a conversation, the
-          time at which the item is handed to the sender.
+        - `start_s`: time at which the connection opens; for writes, and later items of a
+          conversation, the time at which the item is handed to the sender.
         - `fct_s`: time from `start_s` until all packets are acknowledged; NaN if the run ended
           earlier.
         - `ideal_s`: shortest possible time in the network as it is at the start: one round trip

@@ -237,7 +237,9 @@ class Network(Record):
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Change(Record):
-    """A change of one link at a given time of the run; settings that are None do not change.
+    """A change of one link, or of a flow's receive window, at a given time of the run.
+
+    Settings that are None do not change.
 
     Args:
         at: time of the change, s.
@@ -250,12 +252,17 @@ class Change(Record):
         buffer_unit: as in `Link`.
         jitter: new largest jitter, s.
         jitter_share: new probability that a packet has jitter, in (0, 1].
+        flow: in place of a link, the name of a flow, for `rwnd`; all flows of a `count`.
+        rwnd: new receive window, at least 1 packet, from the time at which the sender learns of it.
+            A larger one releases data at once. The right edge of the window does not move back, as
+            in Linux (``tcp_select_window``; RFC 9293, 3.8.6): a smaller one is reached as data are
+            acknowledged. An unlimited window has its edge at the newest packet sent.
 
     `Link.reordering` cannot change during a run.
     """
 
     at: float
-    link: str
+    link: str | None
     rate: float | None
     delay: float | None
     buffer: float | None
@@ -264,11 +271,13 @@ class Change(Record):
     buffer_unit: str
     jitter: float | None
     jitter_share: float | None
+    flow: str | None
+    rwnd: float | None
 
     def __init__(
         self,
         at: Quantity,
-        link: str,
+        link: str | None = None,
         *,
         rate: Quantity | None = None,
         delay: Quantity | None = None,
@@ -278,18 +287,27 @@ class Change(Record):
         buffer_unit: str = "packets",
         jitter: Quantity | None = None,
         jitter_share: float | None = None,
+        flow: str | None = None,
+        rwnd: float | None = None,
     ) -> None:
         room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
         pairs = number_pairs("queue", queue, _queue_params(queue))
         given = (rate, delay, buffer, loss, jitter, jitter_share)
-        if not pairs and all(value is None for value in given):
+        if (link is None) == (flow is None):
+            raise ScenarioError(f"change at {at!r}: give either a link or a flow")
+        of_link = bool(pairs) or any(value is not None for value in given)
+        if flow is not None and (of_link or rwnd is None):
+            raise ScenarioError(f"change of flow {flow!r} at {at!r}: give an rwnd and nothing else")
+        if link is not None and rwnd is not None:
+            raise ScenarioError(f"change of link {link!r} at {at!r}: rwnd needs a flow, not a link")
+        if link is not None and not of_link:
             raise ScenarioError(
                 f"change of link {link!r} at {at!r}: changes nothing; "
                 "give a rate, delay, buffer, loss, queue, jitter or jitter_share"
             )
         self._store(
             at=nonnegative("at", units.seconds(at, "at"), "s"),
-            link=text("link", link, "the name of a link"),
+            link=None if link is None else text("link", link, "the name of a link"),
             rate=None if rate is None else nonnegative("rate", units.rate(rate), "bit/s", inf=True),
             delay=None
             if delay is None
@@ -302,7 +320,16 @@ class Change(Record):
             if jitter is None
             else nonnegative("jitter", units.seconds(jitter, "jitter"), "s"),
             jitter_share=None if jitter_share is None else share_of("jitter_share", jitter_share),
+            flow=None if flow is None else text("flow", flow, "the name of a flow"),
+            rwnd=None if rwnd is None else receive_window(rwnd),
         )
+
+
+def receive_window(rwnd: float) -> float:
+    """A receiver's window in packets, at least 1."""
+    if positive("rwnd", rwnd, "packets", inf=True) < 1:
+        raise ScenarioError(f"rwnd = {rwnd:g}: must be at least 1 (packets)")
+    return float(rwnd)
 
 
 def _queue_params(values: object) -> dict[str, Param]:

@@ -69,10 +69,12 @@ class ResolvedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedChange:
-    """A scheduled change and the index of its link in `Resolved.links`."""
+    """A scheduled change; the index of its link in `Resolved.links`, or -1 and the indices of its
+    flows in `Resolved.flows`."""
 
     spec: Change
     link: int
+    flows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,11 @@ def resolve(
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
-    named = zip(scenario.flows, names, strict=True)
+    named: Iterable[tuple[Flow | CBR, str]] = zip(scenario.flows, names, strict=True)
+    owner: list[str] = []  # of each resolved flow, the name of the scenario's flow
     most = (at_most if foreground is None else foreground, at_most)
     for spec, name in _single(named, scenario.seed, most) if expand else named:
+        owner.append(name if name in names else name.rpartition(".")[0])
         try:
             _check_times(spec, scenario.duration)
             flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
@@ -138,7 +142,7 @@ def resolve(
     if len(index) < len(links):
         repeated = next(x.name for k, x in enumerate(links) if index[x.name] != k)
         raise ScenarioError(f"duplicate link name {repeated!r}: an access link has this name")
-    changes = _resolve_changes(scenario, links, index)
+    changes = _resolve_changes(scenario, links, index, flows, owner)
     changed = {change.link for change in changes}
     for k, link in enumerate(links):
         record = _recorded(link)
@@ -248,6 +252,12 @@ def _check_times(spec: Flow | CBR, duration: float) -> None:
             f"jitter = {spec.jitter:g}: start + jitter must be at most the duration, "
             f"{duration:g} (s)"
         )
+    if isinstance(spec, Flow) and spec.writes:
+        last = spec.start + spec.jitter + spec.writes[-1][0]
+        if last >= duration:
+            raise ScenarioError(
+                f"writes: the last at {last:g}: must be before the end, duration = {duration:g} (s)"
+            )
     if isinstance(spec, CBR) and spec.on[-1][0] >= duration:
         raise ScenarioError(
             f"on: from = {spec.on[-1][0]:g}: must be before the end, duration = {duration:g} (s)"
@@ -374,7 +384,11 @@ def _processing_link(spec: Flow, name: str, node: str) -> Link:
 
 
 def _resolve_changes(
-    scenario: Scenario, links: list[Link], index: dict[str, int]
+    scenario: Scenario,
+    links: list[Link],
+    index: dict[str, int],
+    flows: list[ResolvedFlow],
+    owner: list[str],
 ) -> tuple[ResolvedChange, ...]:
     """The changes in order of time, each checked against its link's state at that time."""
     queues: dict[int, QueueSpec] = {}
@@ -382,11 +396,15 @@ def _resolve_changes(
     resolved = []
     for change in sorted(scenario.changes, key=lambda change: change.at):
         if change.at >= scenario.duration:
+            what = f"link {change.link!r}" if change.flow is None else f"flow {change.flow!r}"
             raise ScenarioError(
-                f"change of link {change.link!r} at {change.at:g}: must be before the end, "
+                f"change of {what} at {change.at:g}: must be before the end, "
                 f"duration = {scenario.duration:g} (s)"
             )
-        if change.link not in index:
+        if change.flow is not None:
+            resolved.append(ResolvedChange(change, -1, _flows_named(change.flow, flows, owner)))
+            continue
+        if change.link is None or change.link not in index:
             raise unknown("link in change", change.link, index)
         k = index[change.link]
         link = links[k]
@@ -413,6 +431,16 @@ def _resolve_changes(
             )
         resolved.append(ResolvedChange(change, k))
     return tuple(resolved)
+
+
+def _flows_named(name: str, flows: list[ResolvedFlow], owner: list[str]) -> tuple[int, ...]:
+    """Places of the flows of a scenario's flow."""
+    found = tuple(k for k, one in enumerate(owner) if name in (one, flows[k].name))
+    if not found:
+        raise unknown("flow in change", name, owner)
+    if any(flows[k].controller is None for k in found):
+        raise ScenarioError(f"change of flow {name!r}: a CBR source has no rwnd")
+    return found
 
 
 class _Routes:

@@ -19,6 +19,7 @@ A file written by hand::
     [[flow]]
     controller = "reno"
     start = 1
+    writes = [[0, 1500], [20, "2 MB"], [40, inf]]   # time, size; inf: endless
     slow_start = { name = "limited", max_ssthresh = 50 }    # or just its name
     transport = { delayed_ack = 0.2 }
 
@@ -30,6 +31,11 @@ A file written by hand::
     at = 50
     link = "bottleneck"
     rate = "5 Mbps"
+
+    [[change]]
+    at = 60
+    flow = "reno2"
+    rwnd = 20
 
     [[workload]]
     flow = { controller = "reno" }
@@ -246,7 +252,7 @@ def _plain(value: Any) -> Any:
         return {"name": value.name, **params} if params else value.name
     if isinstance(value, tuple):
         return [_plain(member) for member in value]
-    return math.inf if value is None else value  # None: a CBR that does not stop
+    return math.inf if value is None else value  # None: a CBR or a write without an end
 
 
 def _lines(table: Mapping[str, Any]) -> str:

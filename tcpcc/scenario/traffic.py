@@ -362,6 +362,10 @@ class Flow(Record):
             retransmitted); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
             None: endless.
+        writes: in place of a size, (time, size) pairs in order of time: what the application hands
+            to the sender, and when, s after the connection opens. A last size of None or inf:
+            endless. ``writes=[(0, "2 MB"), (20, None)]`` sends 2 MB, and after 20 s as much as it
+            can. `Run.fct` has a row for each, unless ``record=False``.
         source: node where it enters the network; None: that of the network's default path.
         target: node where it leaves the network; None: that of the network's default path.
         path: the nodes from source to target; None: fewest hops, then least delay.
@@ -403,6 +407,7 @@ class Flow(Record):
     background: bool
     stop: float | None
     size: int | None
+    writes: tuple[tuple[float, int | None], ...]
     source: str | None
     target: str | None
     path: tuple[str, ...] | None
@@ -433,6 +438,7 @@ class Flow(Record):
         background: bool = False,
         stop: Quantity | None = None,
         size: Quantity | None = None,
+        writes: Sequence[Sequence[Quantity | None]] = (),
         source: Hashable | None = None,
         target: Hashable | None = None,
         path: Sequence[Hashable] | None = None,
@@ -485,6 +491,14 @@ class Flow(Record):
             raise ScenarioError(
                 f"header = {overhead}: must be smaller than packet_size = {wire} (bytes)"
             )
+        written = _writes(writes, wire - overhead)
+        if written and size is not None:
+            raise ScenarioError(f"size = {size!r}: must be left out with writes")
+        if written and end is not None and end <= begin + spread + written[-1][0]:
+            raise ScenarioError(
+                f"stop = {end:g}: must be later than the last of writes,"
+                f" {begin + spread + written[-1][0]:g} (s)"
+            )
         self._store(
             controller=algorithm.name,
             start=begin,
@@ -494,6 +508,7 @@ class Flow(Record):
             background=flag("background", background),
             stop=end,
             size=None if size is None else _packets("size", size, wire - overhead),
+            writes=written,
             **_endpoints(source, target, path),
             ack_path=None if ack_path is None else node_path("ack_path", ack_path),
             recovery=recovery,
@@ -556,6 +571,12 @@ class Flow(Record):
         return _start_named(
             self.definition.slow_start if self.transport.slow_start_rule else STANDARD
         )
+
+    @property
+    def total(self) -> float:
+        """Packets that the application hands to the sender in the whole run; inf if endless."""
+        sizes = [size for _, size in self.writes] or [self.size]
+        return sum(math.inf if size is None else size for size in sizes)
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some arguments changed, checked again."""
@@ -696,6 +717,28 @@ def _packets(name: str, value: Quantity, payload: int) -> int:
     if unit == "bytes":
         number = math.ceil(positive(name, number, unit) / payload)
     return whole(name, number, "packets", low=1)
+
+
+def _writes(writes: Any, payload: int) -> tuple[tuple[float, int | None], ...]:
+    """Checked (time, size) pairs: in order of time, endless only at the end; sizes in packets."""
+    shape = "a list of (time, size) pairs"
+    if isinstance(writes, str) or not isinstance(writes, Sequence):
+        raise refuse("writes", writes, shape)
+    pairs: list[tuple[float, int | None]] = []
+    for pair in writes:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise refuse("writes", writes, shape)
+        time = nonnegative("writes: time", units.seconds(pair[0], "writes: time"), "s")
+        if pairs and pairs[-1][1] is None:
+            raise ScenarioError(f"writes: time = {time:g}: the size before it has no end")
+        if pairs and time <= pairs[-1][0]:
+            raise ScenarioError(
+                f"writes: time = {time:g}: must be later than the one before it,"
+                f" {pairs[-1][0]:g} (s)"
+            )
+        endless = pair[1] in (None, math.inf, "inf")
+        pairs.append((time, None if endless else _packets("writes: size", pair[1], payload)))
+    return tuple(pairs)
 
 
 def _on_times(on: Any) -> tuple[tuple[float, float | None], ...]:

@@ -21,6 +21,9 @@ from tcpcc.scenario.network import tuple_of
 from tcpcc.scenario.traffic import Flow
 from tcpcc.scenario.units import Quantity
 
+#: Settings of a flow that its template for connections must not have, and their defaults.
+_OF_ONE_FLOW = {"size": None, "writes": (), "name": None, "group": None, "record": True}
+
 Spec = Any
 """A distribution as `tcpcc.scenario.distributions.distribution` accepts it."""
 
@@ -119,7 +122,7 @@ class Workload(Record):
     Args:
         flow: template of every connection: its controller, path, recovery, transport, packet size.
             Conversations start between its `start` and `stop` and then run to their end. It must
-            have no size, no name and record=True.
+            have no size, no writes, no name, no group and record=True.
         conversations: a `Conversation`, or several kinds, drawn according to their shares.
         interarrival: time between the starts of conversations, s, a distribution as in
             `Conversation`; "expon" with the mean as its scale gives a Poisson process.
@@ -149,7 +152,7 @@ class Workload(Record):
             flow = Flow(flow)
         if not isinstance(flow, Flow):
             raise refuse("flow", flow, "a Flow(...), the template of every connection")
-        for setting, default in (("size", None), ("name", None), ("group", None), ("record", True)):
+        for setting, default in _OF_ONE_FLOW.items():
             if getattr(flow, setting) != default:
                 raise ScenarioError(
                     f"flow: {setting} = {getattr(flow, setting)!r}: must be left out"

@@ -69,6 +69,8 @@ ROUNDS: dict[str, type] = {
     # time for which the application or the receiver limited sending, s; when the last sample was
     # filled
     "paused": float, "sampled_at": float,
+    # a smaller receive window, and the right edge of the present one until it is reached
+    "next_rwnd": float, "right_edge": float,
     "pieces": int, "handshake": FLAG, "syn_rtt": FLAG, "window_validation": FLAG,
     "window_decay": FLAG,
 }  # fmt: skip

@@ -21,7 +21,7 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import fill
-from tcpcc.transport.rto import back_off, reset_timer, restart_timer
+from tcpcc.transport.rto import back_off, reset_timer, restart_timer, timeout_interval
 from tcpcc.transport.rules import (
     begin_round,
     mark_all_lost,
@@ -114,6 +114,8 @@ def receive_ack(f, now, ack, trigger, low, high):
         return
     if f.high_ack == 0 and ack > 0 and f.delay_growth != 0:
         window_at(f.state, 0).cwnd = f.initial_window
+    if f.rwnd > f.next_rwnd:
+        f.rwnd = max(f.right_edge - ack, f.next_rwnd)
     f.ack = ack
     f.trigger = trigger
     f.low = low
@@ -267,7 +269,8 @@ def restart_window(f, idle):
     if f.window_decay == 0:
         s.cwnd = min(s.cwnd, f.initial_window)
     else:
-        halve_for_idle_time(f, idle)
+        halve_for_idle_time(s, f.initial_window, timeout_interval(f), idle)
+        f.most_used = 0
 
 
 @compiled
@@ -292,6 +295,23 @@ def write_data(f, now):
         resume_sending(f, now)
         if f.window_decay != 0:
             shrink_unused(f, now)
+
+
+@compiled
+def learn_rwnd(f, now, rwnd):
+    """The receiver offers a window of `rwnd` packets. Its right edge does not move back (RFC 9293,
+    3.8.6; Linux, ``tcp_select_window``): a smaller window is reached as ACKs arrive."""
+    f.next_rwnd = rwnd
+    if rwnd < f.rwnd and is_opened(f):
+        f.right_edge = f.high_ack + f.rwnd if f.rwnd < math.inf else float(f.max_seq)
+        f.rwnd = max(f.right_edge - f.high_ack, rwnd)
+        return
+    f.rwnd = rwnd
+    if is_opened(f) and math.isnan(f.finished):
+        f.burst = f.max_burst
+        send_what_waits(f, now)
+        if f.delivery != 0:
+            note_limited(f, window_at(f.state, 0).cwnd)
 
 
 @compiled

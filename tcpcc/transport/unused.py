@@ -27,18 +27,15 @@ def keep_threshold(s):
 
 
 @not_inlined
-def halve_for_idle_time(f, idle):
-    """``tcp_cwnd_restart``."""
-    s = window_at(f.state, 0)
-    rto = timeout_interval(f)
-    least = min(f.initial_window, s.cwnd)
+def halve_for_idle_time(s, initial_window, rto, idle):
+    """``tcp_cwnd_restart``: window `s` after `idle` s without sending."""
+    least = min(initial_window, s.cwnd)
     keep_threshold(s)
     idle -= rto
     while idle > 0 and s.cwnd > least:
         s.cwnd = float(math.floor(s.cwnd / 2))
         idle -= rto
     s.cwnd = max(s.cwnd, least)
-    f.most_used = 0
 
 
 @compiled

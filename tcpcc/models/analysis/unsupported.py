@@ -27,9 +27,10 @@ def refuse_unsupported(resolved: Resolved) -> None:
         )
     if resolved.changes:
         change = resolved.changes[0].spec
+        what = f"link {change.link!r}" if change.flow is None else f"flow {change.flow!r}"
         raise ScenarioError(
-            f"change of link {change.link!r} at {change.at:g}: the analysis takes only constant"
-            f" links; {INSTEAD}"
+            f"change of {what} at {change.at:g}: the analysis takes only constant links and flows;"
+            f" {INSTEAD}"
         )
     for link in resolved.links:
         if not link.queue.discipline.runs_in_fluid:
@@ -49,6 +50,8 @@ def _reason(flow: ResolvedFlow) -> str:
         return ""
     if spec.size is not None:
         return f"size = {spec.size}: the analysis takes only endless flows"
+    if spec.writes:
+        return "writes: the analysis takes only flows that always have data"
     if spec.group is not None and controller.coupled:
         return f"group = {spec.group!r}: the analysis treats flows as independent"
     name = f"controller {controller.name!r}"

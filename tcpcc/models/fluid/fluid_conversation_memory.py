@@ -10,6 +10,7 @@ import numpy as np
 from tcpcc.engine.jit import address, longer
 from tcpcc.models.controller_memory import place_of, sample_of
 from tcpcc.models.conversation_items import draw_all, items_begun
+from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.fluid import fluid_records as r
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class PlaceMemory:
     A place belongs to a workload, for its hops are in the tables of the links.
 
     Attributes:
-        conversations, items: see `conversation_items`.
+        conversations: see `conversation_items`; their items are in the world's.
         models: of each kind of conversation the FLOW record that its places copy.
         hops: of each kind the HOP records of a place.
     """
@@ -40,7 +41,9 @@ class PlaceMemory:
         self.world = world
         loads = world.resolved.workloads
         self.first_row = len(world.resolved.flows)
-        self.conversations, self.items = draw_all(world.scenario, loads, syn=False)
+        taken = len(world.items)
+        self.conversations, items = draw_all(world.scenario, loads, syn=False, taken=taken)
+        world.items = np.concatenate([world.items, items])
         self.load_of = [k for k, load in enumerate(loads) for _ in load.kinds]
         self.models = np.zeros(len(self.load_of), r.FLOW)
         self.hops: list[np.ndarray] = []
@@ -52,7 +55,7 @@ class PlaceMemory:
         self._free = [np.zeros(0, np.int64)] * len(loads)  # places, the next one last
         self._lay_out_kinds()
         w = world.w[0]
-        w["conversations"], w["items"] = address(self.conversations), address(self.items)
+        w["conversations"] = address(self.conversations)
         w["n_conversations"], w["first_place"] = len(self.conversations), len(world.flows)
         w["kinds"], w["loads"] = address(self.kinds), address(self.loads)
 
@@ -65,7 +68,8 @@ class PlaceMemory:
             number = k - self.load_of.index(load)
             state = world.lay_out_flow(model, row, flow)
             model["start"] = model["stop"] = math.inf
-            model["waits"] = world.resolved.workloads[load].spec.conversations[number].waits
+            waits = world.resolved.workloads[load].spec.conversations[number].waits
+            model["waits"] = AFTER_ACK if waits else AFTER_ITEM
             model["n_hops"] = len(world.routes[row].links)
             self.hops.append(world.hops_of(row))
             self.lay_out_delays(k)
@@ -134,4 +138,4 @@ class PlaceMemory:
     def record(self) -> dict[str, Any]:
         """The items handed to connections; see `recording.ITEMS`."""
         syn = np.zeros(len(self.kinds), np.int64)
-        return items_begun(self.conversations, self.items, self.first_row, syn)
+        return items_begun(self.conversations, self.world.items, self.first_row, syn)

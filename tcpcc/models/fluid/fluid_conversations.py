@@ -9,7 +9,14 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import jump
-from tcpcc.models.conversation_records import conversation_at, copy_words, item_at, stream_at
+from tcpcc.models.conversation_records import (
+    AFTER_ACK,
+    AFTER_ITEM,
+    conversation_at,
+    copy_words,
+    item_at,
+    stream_at,
+)
 from tcpcc.models.fluid.fluid_bins import add_amounts
 from tcpcc.models.fluid.fluid_records import (
     FLOW,
@@ -27,6 +34,7 @@ from tcpcc.models.fluid.fluid_recovery import rto
 from tcpcc.models.fluid.fluid_sample import fill_common
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import apply_rule
+from tcpcc.transport.unused import halve_for_idle_time
 
 FLOW_WORDS = FLOW.itemsize // NUMBER
 
@@ -135,7 +143,7 @@ def hand_over_item(w, f, at):
     f.size = item.limit
     f.item += 1
     f.write_at = math.inf
-    if f.waits == 0 and f.item < f.last_item:
+    if f.waits == AFTER_ITEM and f.item < f.last_item:
         f.write_at = at + item_at(w.items, f.item).gap
 
 
@@ -145,7 +153,7 @@ def run_application(w, f, now):
     while f.undone < f.item and f.delivered >= item_at(w.items, f.undone).limit - ROUNDING:
         item_at(w.items, f.undone).done = now
         f.undone += 1
-        if f.waits != 0 and f.item < f.last_item:
+        if f.waits == AFTER_ACK and f.item < f.last_item:
             f.write_at = now + item_at(w.items, f.item).gap
     while f.write_at <= now + w.step / 2:
         if f.status == RUNNING:
@@ -156,13 +164,18 @@ def run_application(w, f, now):
 @not_inlined
 def restart(w, f, now):
     """There are data again. After an idle time longer than the timeout cwnd is at most the initial
-    window (RFC 5681, 4.1)."""
+    window (RFC 5681, 4.1), or half as large for each timeout. Idle time is no time since a loss."""
     if f.sent - f.high_ack - f.stale + f.pending > ROUNDING:
         return
     idle = now - f.sent_at
     s = window_at(f.state, 0)
-    if f.idle_restart != 0 and f.owns_window == 0 and idle > max(rto(f), f.min_rto):
-        s.cwnd = min(s.cwnd, f.initial_window)
+    timeout = max(rto(f), f.min_rto)
+    if f.idle_restart != 0 and f.owns_window == 0 and idle > timeout:
+        if f.window_decay == 0:
+            s.cwnd = min(s.cwnd, f.initial_window)
+        else:
+            halve_for_idle_time(s, f.initial_window, timeout, idle)
+    f.paused += now - (f.sent_at if f.window_decay != 0 else f.sampled_at)
     f.round_end = f.sent
     f.round_start = now
     f.round_sum = f.round_n = 0.0

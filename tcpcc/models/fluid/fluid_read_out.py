@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.models.bins import LINK_BIN
+from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run
@@ -85,7 +86,7 @@ def recorded_series(world: FluidWorld) -> Series:
         marks=found["marks"] if world.hops["ect"].any() else None,
         states=recorded_states(world.resolved.links, world.queues, slice(0, n)),
     )
-    return Series(ends, flows, links, items=_items(world), totals=totals)
+    return Series(ends, flows, links, items=recorded_items(world), totals=totals)
 
 
 def _counts(world: FluidWorld) -> np.ndarray:
@@ -113,11 +114,3 @@ def _totals(world: FluidWorld) -> dict[str, np.ndarray]:
             totals[name][i] = world.flows["reached" if of_receiver else name][i]
         totals[name] *= counts
     return totals
-
-
-def _items(world: FluidWorld) -> dict[str, Any] | None:
-    """The items of conversations, with the rows of their kinds in the record."""
-    if world.conversations is None:
-        return None
-    items = world.conversations.record()
-    return items | {"item_flow": world.bin_row[items["item_flow"]]}

@@ -61,6 +61,7 @@ SENDER: dict[str, type] = {
     "window_validation": int, "carried": float, "high_ack": float, "mark_edge": float,
     "phase": int, "rwnd": float, "srtt": float, "base_rtt": float, "max_rtt": float,
     "counted": float, "paused": float, "sampled_at": float,
+    "next_rwnd": float, "right_edge": float,
     "window_decay": int,
 }  # fmt: skip
 #: `route`: address of the columns of its hops, in the order of its path. `base`, `one_way`: delays
@@ -77,9 +78,10 @@ APPLICATION: dict[str, type] = {
     "finished": float, "handshake": int, "initial_window": float, "most": float, "rate": float,
     "on": int, "n_on": int,
 }  # fmt: skip
-#: Of a conversation (its number + 1): the next item, the first not done, one past the last one;
-#: whether an item waits for the one before; when it is written. `sent_at`: time of the newest
-#: packet. `limited_until`: packets delivered before samples no longer measure the application.
+#: Of a conversation (its number + 1) or a flow with items: the next one, the first not done, one
+#: past the last one; what the time of the next one counts from (`conversation_records`), and this
+#: time. `sent_at`: time of the newest packet. `limited_until`: packets delivered before samples no
+#: longer measure the application.
 ITEMS: dict[str, type] = {
     "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
     "write_at": float, "idle_restart": int, "sent_at": float, "limited_until": float,

@@ -57,6 +57,8 @@ NEVER = 1e18  # steps
 def step_sender(w, f, now):
     """What flow `f` does in step ``w.k``."""
     index_at(w.acts_at, f.index).at = w.k + 1
+    if f.rwnd != f.next_rwnd:
+        move_window(f)
     if f.status == RUNNING:
         if f.kind == CBR:
             send_at_rate(w, f, now)
@@ -64,12 +66,14 @@ def step_sender(w, f, now):
             if f.acted < w.k - 1:
                 note_rest(w, f)
             returned = take_returned(w, f, now)
-            if f.conversation != 0 and ends_now(w, f, now):
-                return
+            if f.last_item != 0:
+                run_application(w, f, now)
+                if f.conversation != 0 and ends_now(w, f, now):
+                    return
             act_on_timers(w, f, now)
             send_fluid(w, f, now, returned)
     elif f.status < RUNNING:
-        if f.status == OPENING and f.conversation != 0:
+        if f.last_item != 0 and (f.status == OPENING or (f.conversation == 0 and now >= f.start)):
             run_application(w, f, now)
         if now >= f.start:
             open_flow(w, f, now)
@@ -79,6 +83,21 @@ def step_sender(w, f, now):
         drain(w, f)
     else:
         rest(w, f, math.inf)
+
+
+@not_inlined
+def move_window(f):
+    """As `transport.sender.learn_rwnd`: a larger receive window opens at once; the right edge of
+    the present one does not move back, so that a smaller one is reached as packets return."""
+    if f.next_rwnd > f.rwnd or f.status != RUNNING:
+        f.rwnd = f.next_rwnd
+        f.right_edge = 0.0
+        return
+    if f.right_edge == 0:
+        f.right_edge = f.high_ack + f.rwnd if f.rwnd < math.inf else f.sent
+    f.rwnd = max(f.right_edge - f.high_ack, f.next_rwnd)
+    if f.rwnd == f.next_rwnd:
+        f.right_edge = 0.0
 
 
 @compiled
@@ -116,8 +135,7 @@ def note_rest(w, f):
 
 @compiled
 def ends_now(w, f, now):
-    """Run the application of a conversation; whether it has come to its end."""
-    run_application(w, f, now)
+    """Whether a conversation has come to its end."""
     if f.undone < f.last_item:
         return False
     f.finished = now
@@ -225,7 +243,7 @@ def take_returned(w, f, now):
             read_words(w, f)
         report_delivered(w, f, now, a, in_order)
     is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
-    if is_done and f.conversation == 0:
+    if is_done and f.conversation == 0 and f.item == f.last_item:
         f.finished = now
         close_flow(w, f)
     return a

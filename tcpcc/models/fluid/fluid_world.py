@@ -16,6 +16,8 @@ from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
+from tcpcc.models.conversation_items import lay_out_writes
+from tcpcc.models.conversation_records import AFTER_ITEM
 from tcpcc.models.fluid import REPRESENTATIVES, STEPS
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES, PlaceMemory
@@ -146,6 +148,7 @@ class FluidWorld:
         self._lay_out_queues()
         for i, flow in enumerate(flows):
             self.lay_out_flow(self.flows[i], i, flow)
+        self.items = lay_out_writes(flows, self.flows, syn=False)
         self.conversations = PlaceMemory(self) if self.resolved.workloads else None
         self._lay_out_world()
         for load in range(len(self.resolved.workloads)):
@@ -300,9 +303,12 @@ class FluidWorld:
         for name in _COPIED:
             row[name] = getattr(settings, name)
         row["counted"] = min(settings.abc_limit / _acks_for(spec), 1.0)
-        row["deflate"] = settings.partial_deflation
+        row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
         if spec.size is not None:
             row["size"] = spec.size
+        if spec.writes:
+            row["size"], row["write_at"] = 0.0, spec.start + spec.writes[0][0]
+            row["waits"] = AFTER_ITEM
         row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
         row["backoff"], row["mark_edge"] = 1.0, -1.0
         jitters = sum(self.resolved.links[k].jitter for k in (*flow.forward, *flow.reverse))
@@ -331,7 +337,7 @@ class FluidWorld:
         return state
 
     def _lay_out_changes(self) -> None:
-        """The scheduled changes of links, as numbers to be written at a step.
+        """The scheduled changes of links and receive windows, as numbers to be written at a step.
 
         A change of delay concerns the fluid that leaves the link from then on.
         """
@@ -346,6 +352,12 @@ class FluidWorld:
 
         for change in self.resolved.changes:
             spec, index = change.spec, change.link
+            if spec.rwnd is not None:
+                for i in change.flows:
+                    write(spec.at, self.flows, "next_rwnd", i, spec.rwnd)
+                    at = address(self.acts_at) + i * self.acts_at.itemsize
+                    rows.append((round(spec.at / self.step), at, 1, 0.0, 0))  # the sender acts
+                continue
             new = {n: getattr(spec, n) for n in ("rate", "delay", "loss", "buffer", "jitter")}
             if spec.rate == 0:  # while a link is down nothing leaves it: its delay is of no use
                 del new["rate"]
@@ -388,6 +400,7 @@ class FluidWorld:
         w["mask"] = self._rows() - 1
         w["end"], w["steps_per_bin"] = self.end, round(self.scenario.interval / self.step)
         w["queues"], w["n_queues"] = address(self.links), len(self.links)
+        w["items"] = address(self.items)
         seed_stream(w, self.scenario.seed, "fluid")
 
     def _rows(self) -> int:

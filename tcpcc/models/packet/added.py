@@ -13,6 +13,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
+from tcpcc.models.conversation_items import items_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.link_memory import lay_out_link
 from tcpcc.scenario.traffic import Flow
@@ -50,6 +51,7 @@ def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
     world.headers.use(world.resolved.flows[number])
     _show_new_fields(world)
     world.paths.fill(row, number, world.resolved.flows[number])
+    _add_items(world, number)
     world.senders.lay_out(number, world.resolved.flows[number])
     world.schedule.add_flow(number)
     return number
@@ -80,6 +82,17 @@ def _add_rows(world: PacketWorld) -> None:
     world.bin_row = np.append(world.bin_row, len(world.flow_bins))
     world.flow_bins = np.concatenate([world.flow_bins, bins])
     world.flows["bins"] = [world.bins_of(i) for i in range(number + 1)]
+
+
+def _add_items(world: PacketWorld, number: int) -> None:
+    """Add what the application of the flow writes."""
+    items = items_of(world.resolved.flows[number], syn=True)
+    if len(items):
+        row = world.flows[number]
+        row["item"] = row["undone"] = len(world.items)
+        world.items = np.concatenate([world.items, items])
+        row["last_item"] = len(world.items)
+        world.w["items"] = address(world.items)
 
 
 def _add_links(world: PacketWorld, first: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from tcpcc.engine.jit import address, longer
 from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.conversation_items import draw_all, items_begun
+from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.transport import flow_record as t
@@ -29,8 +30,7 @@ class ConversationMemory:
     """All conversations of a world's workloads, ordered by their start times.
 
     Attributes:
-        conversations: records CONVERSATION, shape [conversation].
-        items: records ITEM, shape [item]; the items of one conversation are contiguous.
+        conversations: records CONVERSATION, shape [conversation]; their items are in the world's.
     """
 
     def __init__(self, world: PacketWorld) -> None:
@@ -38,14 +38,16 @@ class ConversationMemory:
         self._owned: list[np.ndarray] = []
         self._first_place = len(world.flows)
         loads = world.resolved.workloads
-        self.conversations, self.items = draw_all(world.scenario, loads, syn=True)
+        taken = len(world.items)
+        self.conversations, items = draw_all(world.scenario, loads, syn=True, taken=taken)
+        world.items = np.concatenate([world.items, items])
         self._lay_out_kinds()
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
         w["state_words"], w["sample_words"] = self._state_words, self._sample_words
         w["delivery_word"] = self._delivery_word
         w["memory_words"] = self._memory.shape[1]
-        w["conversations"], w["items"] = address(self.conversations), address(self.items)
+        w["conversations"] = address(self.conversations)
         w["n_conversations"] = len(self.conversations)
         w["kinds"] = address(self._kinds)
         self._add_places(FIRST_PLACES)
@@ -70,7 +72,7 @@ class ConversationMemory:
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
             world.senders.fill(row, tcp, self._first_place + k, kind)
             world.paths.fill(row, path, kind)
-            row["waits"] = waits
+            row["waits"] = AFTER_ACK if waits else AFTER_ITEM
             tcp["awaits"] = 1
             row["bin"] = world.n_bins  # windows of conversations are not recorded
             states.append(_words(world.senders.controllers.fill(tcp, kind)))
@@ -154,4 +156,4 @@ class ConversationMemory:
     def record(self) -> dict[str, Any]:
         """The items handed to connections, in the order of conversations; see `recording.ITEMS`."""
         syn = self._flows["handshake"]
-        return items_begun(self.conversations, self.items, self._first_place, syn)
+        return items_begun(self.conversations, self.world.items, self._first_place, syn)

@@ -1,4 +1,5 @@
-"""Connections of workloads: opened when a conversation begins, freed when it ends.
+"""Connections of workloads: opened when a conversation begins, freed when it ends; and items
+that the application of a conversation, or of a flow with `writes`, hands over.
 
 A conversation occupies a place (a flow's record, its ring of segments, its controller's state) only
 while it is open, and places are reused. A place becomes free when all items have been acknowledged
@@ -9,7 +10,14 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import jump
-from tcpcc.models.conversation_records import conversation_at, copy_words, item_at, stream_at
+from tcpcc.models.conversation_records import (
+    AFTER_ACK,
+    AFTER_ITEM,
+    conversation_at,
+    copy_words,
+    item_at,
+    stream_at,
+)
 from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.packet_records import (
     FLOW,
@@ -70,7 +78,7 @@ def hand_over(w, flow, tcp, now):
     flow.item += 1
     if flow.item == flow.last_item:
         tcp.awaits = 0
-    elif flow.waits == 0:
+    elif flow.waits == AFTER_ITEM:
         schedule(w, now + item_at(w.items, flow.item).gap, WRITE, flow.index)
 
 
@@ -80,7 +88,7 @@ def note_items(w, flow, tcp, now):
     while flow.undone < flow.item and tcp.high_ack >= item_at(w.items, flow.undone).limit - 1:
         item_at(w.items, flow.undone).done = now
         flow.undone += 1
-        if flow.waits != 0 and flow.item < flow.last_item:
+        if flow.waits == AFTER_ACK and flow.item < flow.last_item:
             schedule(w, now + item_at(w.items, flow.item).gap, WRITE, flow.index)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tcpcc.engine.jit import Caller, compiled, entry, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at
-from tcpcc.models.conversation_records import conversation_at
+from tcpcc.models.conversation_records import conversation_at, item_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
 from tcpcc.models.packet.forward import (
@@ -209,7 +209,7 @@ def handle_ack(w, flow, p, now):
         set_open(w, flow, 0)
     kind = ACK if p.seq > before else DUPACK
     trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, trigger, p.low, high)
-    if flow.conversation != 0:
+    if flow.last_item != 0:
         note_items(w, flow, tcp, now)
 
 
@@ -336,8 +336,12 @@ def handle_beginning(w, now):
 
 @compiled
 def handle_write(w, ident, now):
+    """The application hands the next item to the connection, unless the flow has been stopped."""
     flow = flow_at(w.flows, ident)
+    if flow.item == flow.last_item:
+        return
     tcp = tcp_at(w.tcp, ident)
+    sample_flow(w, flow, now)
     begin_turn(w, flow, tcp)
     sender.before_write(tcp)
     hand_over(w, flow, tcp, now)
@@ -357,6 +361,8 @@ def handle_start(w, ident, now):
     set_open(w, flow, 1)
     flow.bin = bin_of(w, now)
     tcp = tcp_at(w.tcp, ident)
+    if flow.item < flow.last_item and item_at(w.items, flow.item).gap == 0:
+        hand_over(w, flow, tcp, now)
     begin_turn(w, flow, tcp)
     sender.open_connection(tcp, now)
 
@@ -388,7 +394,13 @@ def handle_stop(w, ident):
     if flow.kind == CBR:
         cbr_at(w.cbr, ident).is_on = 0
     else:
-        sender.stop_sending(tcp_at(w.tcp, ident))
+        tcp = tcp_at(w.tcp, ident)
+        if flow.item < flow.last_item:  # what the application had still to write
+            flow.item = flow.last_item
+            tcp.awaits = 0
+            if tcp.high_ack >= tcp.to_send - 1:
+                tcp.finished = w.now
+        sender.stop_sending(tcp)
 
 
 @not_inlined
@@ -531,8 +543,15 @@ def reschedule(w, i, time):
 
 @not_inlined
 def handle_change(w, ident, now):
-    """A scheduled change of a link: fields that are not NaN replace the link's values."""
+    """A scheduled change of a flow's receive window, or of a link: fields that are not NaN replace
+    the link's values."""
     c = change_at(w.changes, ident)
+    if c.flow >= 0:
+        flow = flow_at(w.flows, c.flow)
+        sample_flow(w, flow, now)
+        begin_turn(w, flow, tcp_at(w.tcp, c.flow))
+        sender.learn_rwnd(tcp_at(w.tcp, c.flow), now, c.rwnd)
+        return
     link = link_at(w.links, c.link)
     if c.param != 0:
         number_at(c.param, 0).value = c.value

@@ -39,7 +39,7 @@ class LiveFlow:
         self.name = flow.name
         if isinstance(flow.spec, CBR) or flow.controller is None:
             raise ScenarioError(f"flow {flow.name!r}: is a CBR source; it has no controller")
-        self._controller, self._endless = flow.controller, flow.spec.size is None
+        self._controller, self._spec = flow.controller, flow.spec
         self._finished: simpy.Event | None = None
         self._waiting: dict[str, simpy.Event] = {}
         self._seen = {name: 0 for name in _COUNTS}
@@ -173,7 +173,9 @@ class LiveFlow:
         Raises:
             ScenarioError: the flow has no size, has not started, or `packets` is below 1.
         """
-        if self._endless:
+        if self._spec.writes:
+            raise ScenarioError(f"flow {self.name!r}: has writes: give it a size to add to")
+        if self._spec.size is None:
             raise ScenarioError(f"flow {self.name!r}: sends for ever; give it a size to add to")
         if self._sim.now < self._sim.world.resolved.flows[self._index].spec.start:
             raise ScenarioError(

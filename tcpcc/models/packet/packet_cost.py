@@ -153,8 +153,9 @@ def _one_flow(
     forward = [resolved.links[i] for i in flow.forward]
     rtt = sum(resolved.links[i].delay for i in (*flow.forward, *flow.reverse))
     rtt = max(rtt, 1 / per_second, 1e-9)
-    size = math.inf if spec.size is None else float(spec.size)
-    first, rwnd = spec.transport.initial_window, spec.transport.rwnd
+    size = spec.total
+    offered = [c.spec.rwnd for c in resolved.changes if c.spec.flow == flow.name and c.spec.rwnd]
+    first, rwnd = spec.transport.initial_window, max(spec.transport.rwnd, *offered, 1.0)
     buffers = sum(
         link.buffer / (spec.packet_size if link.buffer_unit == "bytes" else 1)
         for link in forward

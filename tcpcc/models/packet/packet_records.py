@@ -88,8 +88,8 @@ FLOW = record_dtype(
         "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
         # of header fields, see `header_layout`
         "fields": int, "n_fields": int, "carries": int,
-        # of a conversation (its number + 1): the next item, the first item not done, one past the
-        # last item; whether an item waits for the one before
+        # of a conversation (its number + 1) or a flow with items: the next one, the first one not
+        # done, one past the last one; when the next one is handed over (`conversation_records`)
         "item": int, "undone": int, "last_item": int, "waits": int,
         "traffic_class": int,
         # number of flows that it stands for
@@ -171,7 +171,7 @@ INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
         "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
-        "jitter": float, "share": float,
+        "jitter": float, "share": float, "flow": int, "rwnd": float,
         "param": int, "value": float,
     }
 )  # fmt: skip

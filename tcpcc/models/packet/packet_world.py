@@ -16,6 +16,7 @@ from tcpcc.errors import TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import RuleError, Suspect, blame, suspects
 from tcpcc.models.controller_memory import record_of
+from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.layout import SENSIBLE, beyond_run, packets_in_run
 from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.packet import packet_records as r
@@ -89,6 +90,7 @@ class PacketWorld:
         self.tcp: Records = blank(len(self.flows), t.TCP_FLOW)
         self.cbr = np.zeros(len(self.flows), r.CBR)
         self.outbox = np.zeros(t.OUTBOX_SIZE, t.OUTGOING)
+        self.items = lay_out_writes(self.resolved.flows, self.flows, syn=True)
         self._lay_out_bins()
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.headers = HeaderMemory(self.w, self.resolved.rows)
@@ -129,7 +131,7 @@ class PacketWorld:
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
         w["per_second"] = 1 / self.scenario.interval
         w["n_bins"] = self.n_bins
-        for name in ("flows", "tcp", "cbr", "links"):
+        for name in ("flows", "tcp", "cbr", "links", "items"):
             w[name] = address(getattr(self, name))
         w["hops"], w["lanes"] = address(self.paths.hops), address(self.paths.lanes)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, PART
+from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.packet.handlers import flush
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
@@ -132,7 +133,7 @@ def _series(
         flows,
         links,
         begin=before,
-        items=_items(world),
+        items=recorded_items(world),
         totals=totals if len(world.kept) < len(world.resolved.rows) else None,
     )
 
@@ -186,11 +187,3 @@ def _counter(world: PacketWorld, name: str) -> np.ndarray:
     if world.conversations is None:
         return counters
     return np.concatenate([counters, world.conversations.counters(name)])
-
-
-def _items(world: PacketWorld) -> dict[str, Any] | None:
-    """The items of conversations, with the rows of their kinds in the record."""
-    if world.conversations is None:
-        return None
-    items = world.conversations.record()
-    return items | {"item_flow": world.bin_row[items["item_flow"]]}

@@ -66,9 +66,12 @@ class Schedule:
         schedule_from_outside(self.world.address, float(time), kind, ident)
 
     def add_flow(self, i: int) -> None:
-        """Schedule the start and the stop of a TCP flow."""
-        spec = self.world.resolved.flows[i].spec
+        """Schedule the start and the stop of a TCP flow, and what its application writes."""
+        spec: Any = self.world.resolved.flows[i].spec
         self.add(spec.start, r.FLOW_START, i)
+        for k, (time, _) in enumerate(spec.writes):
+            if k > 0 or time > 0:  # the start hands over what is there at once
+                self.add(spec.start + time, r.WRITE, i)
         if spec.stop is not None:
             self.add(spec.stop, r.FLOW_STOP, i)
 
@@ -82,8 +85,10 @@ class Schedule:
             self.add(change.spec.at, r.CHANGE, self._write(values))
 
     def _rows_of(self, change: ResolvedChange) -> list[dict[str, Any]]:
-        """One row for the link, one for its jitter, one for each parameter of its queue."""
+        """A row for each flow; or one for the link, its jitter, and each parameter of its queue."""
         world, spec, link = self.world, change.spec, change.link
+        if spec.flow is not None:
+            return [{"flow": i, "rwnd": spec.rwnd} for i in change.flows]
         rows: list[dict[str, Any]] = [
             {
                 "link": link,
@@ -106,7 +111,7 @@ class Schedule:
         if row >= len(self._changes):
             self._changes = np.concatenate([self._changes, np.zeros_like(self._changes)])
             self.world.w["changes"] = address(self._changes)
-        unset = {"link": 0, "param": 0, "value": 0.0}
+        unset = {"link": 0, "flow": -1, "param": 0, "value": 0.0}
         for name in r.CHANGES.names or ():
             value = values.get(name, unset.get(name))
             self._changes[name][row] = math.nan if value is None else value

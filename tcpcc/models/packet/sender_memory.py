@@ -9,6 +9,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank
 from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.models.conversation_records import ENDLESS, ON_ITS_OWN
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.header_memory import uses_headers
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
     from tcpcc.scenario.traffic import Transport
 
-ENDLESS = 2**62  # packets of a flow without a size
 GSO_MOST = 65535 - 320  # bytes of a piece: the largest IP packet less its headers (Linux)
 _SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
@@ -90,6 +90,9 @@ class SenderMemory:
         settings, size = spec.transport, spec.size
         tcp[:] = self._transport(settings, spec.packet_size - spec.header)
         tcp["to_send"] = ENDLESS if size is None else size + int(settings.handshake)
+        if spec.writes:
+            row["waits"] = ON_ITS_OWN
+            tcp["to_send"], tcp["awaits"] = int(settings.handshake), 1
 
     def _transport(self, settings: Transport, payload: float) -> np.ndarray:
         """A sender's record with the settings of a transport; senders share it."""
@@ -97,6 +100,7 @@ class SenderMemory:
             row: Any = np.zeros(1, t.TCP_FLOW)
             for name in _COPIED:
                 row[name] = getattr(settings, name)
+            row["next_rwnd"] = settings.rwnd
             row["tick"] = settings.tick or _SMALLEST_TICK
             row["pieces"] = settings.gso_segments > 1 or settings.gso_time > 0
             row["gso_above"] = settings.gso_above / (8 * payload)

@@ -68,6 +68,7 @@ from tcpcc.models.trains.train_records import (
 )
 from tcpcc.models.trains.train_sender import (
     close_train,
+    ends_write,
     go_on_sending,
     is_smooth,
     lacks_room,
@@ -95,7 +96,7 @@ def handle_acks(w, x, ident):
     flow.inbound += p.count
     sample_flow(w, flow, p.last)
     o = open_at(x.open, ident)
-    if is_smooth(x, flow, tcp, p):
+    if is_smooth(x, flow, tcp, p) and not ends_write(w, flow, p):
         take_smooth_acks(w, x, flow, tcp, o, p)
     else:
         stop_coasting(tcp, o)

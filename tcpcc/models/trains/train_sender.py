@@ -9,6 +9,8 @@ import math
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.bins import flow_bin_at
+from tcpcc.models.conversation_records import item_at
+from tcpcc.models.packet.conversations import note_items
 from tcpcc.models.packet.event_list import comes_next, next_order, push
 from tcpcc.models.packet.handlers import begin_turn, set_timers, trace_turn
 from tcpcc.models.packet.headers import read_at_sender, write_header
@@ -187,9 +189,19 @@ def is_smooth(x, flow, tcp, p):
         and tcp.high_ack > 0
         and tcp.delivery == 0
         and tcp.pieces == 0
+        and tcp.rwnd == tcp.next_rwnd
         and tcp.echo_due == NOT_DUE
         and tcp.to_send - tcp.next_seq > 4 * p.count * p.step
     )
+
+
+@compiled
+def ends_write(w, flow, p):
+    """Whether a train of ACKs acknowledges the last packet of what the application of a flow has
+    written: the time of each ACK then counts."""
+    if flow.conversation != 0 or flow.undone == flow.item:
+        return False
+    return p.seq + (p.count - 1) * p.step >= item_at(w.items, flow.undone).limit - 1
 
 
 @compiled
@@ -301,6 +313,8 @@ def take_acks(w, x, flow, tcp, o, p):
         kind = ACK if ack > before else DUPACK
         trace_ack(w, flow, t, kind, ack + 1, tcp.last_rtt, trigger_of(p, j), p.low, high)
         trace_turn(w, flow, tcp, t)
+        if flow.conversation == 0 and flow.last_item != 0:
+            note_items(w, flow, tcp, t)
         gather(w, x, flow, tcp, o, t, t)
 
 

@@ -1,0 +1,131 @@
+"""`Change(flow=..., rwnd=...)`: a receive window that opens and closes while the flow runs."""
+
+import pytest
+
+import tcpcc as tc
+from tests.drivers import both_drivers
+from tests.every_model import EVERY_MODEL, simulate_in
+
+NET = tc.dumbbell("100 Mbps", "25 ms", buffer=1000)
+RTT = 0.05 + 8 * 1040 / 100e6  # s, with an empty queue
+
+
+def scenario(*windows, rwnd=10, duration=6.0, **settings):
+    """Changes to `windows`, pairs of a time and a window."""
+    flow = tc.Flow("reno", name="f", transport={"rwnd": rwnd}, **settings)
+    changes = [tc.Change(at, flow="f", rwnd=window) for at, window in windows]
+    return tc.Scenario(NET, [flow], duration=duration, changes=changes, interval=0.005)
+
+
+def rate(run, begin, end):
+    """Packets per RTT."""
+    return float(run.throughput(begin, end)[0]) / 8000 * RTT
+
+
+@EVERY_MODEL
+def test_throughput_is_the_receive_window_over_the_round_trip(model):
+    """10/RTT, then 100/RTT, then 30/RTT."""
+    run = simulate_in(model, scenario((2.0, 100), (4.0, 30)))
+    for begin, end, window in ((1.0, 2.0, 10), (3.0, 4.0, 100), (5.0, 6.0, 30)):
+        assert rate(run, begin, end) == pytest.approx(window, rel=0.02), window
+
+
+@EVERY_MODEL
+def test_a_window_that_opens_wakes_the_sender(model):
+    """W is 20, twice its use; between two bursts of ACKs the other 10 packets leave without one."""
+    run = simulate_in(model, scenario((2.0275, 100), rwnd=10, duration=3.0))
+    sent = run.data["sent"].sel(flow="f")
+    assert float(run.data["cwnd"].sel(time=2.025, method="nearest")[0]) == pytest.approx(20, abs=1)
+    assert float(sent.sel(time=slice(2.011, 2.026)).sum()) == 0
+    assert float(sent.sel(time=slice(2.026, 2.031)).sum()) == pytest.approx(10, abs=1)
+
+
+@EVERY_MODEL
+def test_a_window_that_closes_is_used_up_first(model):
+    """From 100 to 40 packets: 60 ACKs release none, the last 40 of the round trip release 40."""
+    run = simulate_in(model, scenario((3.0, 40), rwnd=100))
+    before, after, later = (
+        float(run.data["sent"].sel(time=slice(t, t + 0.0499)).sum()) for t in (2.9001, 3.0001, 3.1)
+    )
+    assert before == pytest.approx(100, abs=2)
+    assert after == pytest.approx(40, abs=3)
+    assert later == pytest.approx(40, abs=2)
+    assert float(run.data["retransmitted"].sum()) == 0
+
+
+@EVERY_MODEL
+def test_what_has_been_offered_may_be_sent(model):
+    """The window falls to 5 before data come: the old edge, 100 packets on, still lets 10 leave at
+    once, the initial window. When the data reach that edge, 5 leave in each round trip."""
+    case = scenario((2.0, 5), rwnd=100, duration=5.0)
+    flow = case.flows[0].replace(writes=[(0, 10), (3, 1000)])
+    run = simulate_in(model, case.replace(flows=[flow]))
+    sent = run.data["sent"].sel(flow="f")
+    assert float(sent.sel(time=slice(3.0001, 3.0451)).sum()) == pytest.approx(10, abs=0.5)
+    assert float(sent.sel(time=slice(4.0001, 4.5001)).sum()) == pytest.approx(50, abs=5)
+    assert float(sent.sel(time=slice(3.0001, 3.9951)).sum()) > 95 + 5 * 12
+
+
+@EVERY_MODEL
+def test_an_unlimited_window_can_close(model):
+    run = simulate_in(model, scenario((3.0, 40), rwnd=float("inf")))
+    assert rate(run, 5, 6) == pytest.approx(40, rel=0.02)
+    assert rate(run, 2, 3) > 400
+
+
+def test_a_change_before_the_start_is_as_a_setting():
+    for model in ("packet", "fluid"):
+        early = tc.simulate(scenario((0.5, 40), rwnd=10, start=1), model)
+        given = tc.simulate(scenario(rwnd=40, start=1), model)
+        assert early.data["sent"].equals(given.data["sent"])
+
+
+def test_both_drivers_agree_and_a_saved_run_replays(tmp_path):
+    run = both_drivers(scenario((2.0, 100), (4.0, 30)))
+    run.save(tmp_path / "run.nc")
+    again = tc.Run.load(tmp_path / "run.nc").scenario
+    assert again == scenario((2.0, 100), (4.0, 30))
+    assert tc.simulate(again, trace=True).identical(run)
+
+
+def test_the_hybrid_changes_every_flow_of_a_count():
+    case = scenario((2.0, 100), count=3, background=True)
+    run = simulate_in("hybrid", case)
+    assert run.throughput(3, 6).values * RTT / 8000 == pytest.approx([100] * 3, rel=0.02)
+
+
+def test_toml_gives_back_the_change():
+    text = scenario((2.0, 100)).to_toml()
+    assert 'flow = "f"\nrwnd = 100' in text
+    assert tc.Scenario.from_toml(text) == scenario((2.0, 100))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: tc.Change(1, rwnd=5), "change at 1: give either a link or a flow"),
+        (lambda: tc.Change(1, "a", flow="f", rwnd=5), "give either a link or a flow"),
+        (lambda: tc.Change(1, "a", rwnd=5), "rwnd needs a flow, not a link"),
+        (lambda: tc.Change(1, flow="f"), "change of flow 'f' at 1: give an rwnd and nothing else"),
+        (lambda: tc.Change(1, flow="f", rwnd=5, rate=3), "give an rwnd and nothing else"),
+        (lambda: tc.Change(1, flow="f", rwnd=0), "rwnd = 0"),
+        (lambda: tc.Change(1, flow="f", rwnd=0.5), "rwnd = 0.5: must be at least 1 (packets)"),
+        (lambda: scenario((9, 5)), "change of flow 'f' at 9: must be before the end"),
+        (
+            lambda: scenario().replace(changes=[tc.Change(1, flow="g", rwnd=5)]),
+            "unknown flow in change 'g'",
+        ),
+        (
+            lambda: tc.Scenario(
+                NET, [tc.CBR(1e6, name="c")], duration=3, changes=[tc.Change(1, flow="c", rwnd=5)]
+            ),
+            "change of flow 'c': a CBR source has no rwnd",
+        ),
+        (lambda: tc.equilibrium(scenario((1, 5))), "change of flow 'f' at 1: the analysis"),
+    ],
+)
+def test_a_wrong_change_is_refused_in_one_line(make, message):
+    with pytest.raises(tc.ScenarioError) as error:
+        make()
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

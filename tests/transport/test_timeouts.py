@@ -68,6 +68,19 @@ def test_after_a_timeout_sacked_packets_are_not_sent_again():
     assert again["sack-prr-6937"] != []
 
 
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr-6937"])
+def test_what_a_receiver_has_reneged_on_is_sent_again_after_a_timeout(recovery):
+    """RFC 2018, 8: the timeout clears the SACK information. 2 and 3 are reported, then dropped by
+    the receiver; 1 is lost."""
+    end = Endpoint(recovery, initial_window=4, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3):
+        end.dupack(0.2, k)
+    assert end.time_out() == [1]
+    assert end.ack(1.0, 1)[:2] == [2, 3]
+
+
 @pytest.mark.parametrize("frto", [False, True])
 def test_frto_undoes_a_spurious_timeout(frto):
     """All packets are late by half a second: the timer expires, although no packet is lost."""

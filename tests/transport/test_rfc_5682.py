@@ -3,10 +3,10 @@
 import math
 
 import pytest
-from test_transport import Endpoint
+from test_transport import Endpoint, view
 
 import tcpcc as tc
-from tcpcc.transport.flow_record import LOSS, OPEN
+from tcpcc.transport.flow_record import LOSS, OPEN, STAMP
 
 
 def timed_out(**settings):
@@ -17,6 +17,16 @@ def timed_out(**settings):
     assert end.time_out() == [1]
     assert (end.phase, end.cwnd, end.recover) == (LOSS, 1, end.max_seq)
     return end
+
+
+def in_network(end):
+    """The segments in the network, in sending order."""
+    found, seq = [], int(end.world.senders.deliveries[0]["first"][0][0])
+    while seq >= 0:
+        found.append(seq)
+        place = end.stamps + (seq & end.stamp_mask) * STAMP.itemsize
+        seq = int(view(place, STAMP)["after"])
+    return found
 
 
 def ssthresh(end):
@@ -62,6 +72,24 @@ def test_3_1_step_3_an_ack_of_new_data_only_shows_a_loss():
     assert end.dupack(1.1, 12) == [2]
     assert end.ack(1.2, 2) == [3, 4]
     assert (end.phase, ssthresh(end)) == (LOSS, cut)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_after_a_spurious_timeout_no_packet_is_forgotten(first):
+    """The segment sent again was sent last but for the new ones."""
+    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=10)
+    end.start()
+    if first == 1:
+        end.ack(0.1, 0)
+    last = end.max_seq
+    assert end.time_out() == [first]
+    end.dupack(1.1, 3)
+    assert end.phase == OPEN
+    before = [k for k in range(first + 1, last + 1) if k != 3]
+    assert in_network(end) == [*before, first, *range(last + 1, end.max_seq + 1)]
+    if first == 0:  # the packet before it in the list leaves
+        end.dupack(1.2, last)
+        assert in_network(end) == [*before[:-1], first, *range(last + 1, end.max_seq + 1)]
 
 
 def test_3_1_step_1_a_second_timeout_begins_again():

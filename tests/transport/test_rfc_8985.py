@@ -204,6 +204,16 @@ def test_7_3_there_is_one_probe_at_a_time_and_the_timer_starts_again():
     assert end.deadline == pytest.approx(at + end.rto)
 
 
+def test_7_3_new_data_cause_no_second_probe_while_the_first_is_unanswered():
+    """Also if the probe repeated segment 0."""
+    end = Endpoint("rack-tlp", make=tc.Transport.ns2)
+    end.set(to_send=1, awaits=1)
+    end.start()
+    assert end.sends(ALARM, end.recheck_at) == [0]
+    assert end.write(1.1, 2) == [1]
+    assert end.recheck_at == math.inf
+
+
 # 7.4: whether a probe has repaired a loss
 
 

@@ -145,6 +145,22 @@ def test_gradual_marks_spread_the_reduction_over_a_round_trip(recovery):
     assert (np.diff(cwnd) < 0).sum() > 2
 
 
+@pytest.mark.parametrize(("whole", "window"), [(False, 5.25), (True, 5.0)])
+def test_the_window_does_not_grow_until_a_mark_is_answered(whole, window):
+    end = Endpoint(
+        "sack-prr", ecn="classic", gradual_marks=True, whole_window=whole, initial_window=10
+    )
+    end.start()
+    end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
+    end.set(marked=1)
+    windows = [(end.ack(0.1, k), end.cwnd)[1] for k in range(9)]
+    assert windows == [window] * 9
+    edge = end.mark_edge
+    for k in range(9, edge + 8):
+        end.ack(0.2, k)
+    assert end.cwnd > window
+
+
 def test_both_drivers_give_the_same_bits_with_gradual_marks():
     case = tc.Scenario(
         tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=True), loss=0.002),

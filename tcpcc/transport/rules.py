@@ -20,12 +20,16 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import in_force
+from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.undo import note_answer, was_the_last
 
 sample_at = accessor(sample_dtype)
 
 #: Packets; rounding error of n additions of 1/n.
 ROUNDING = 1e-9
+
+#: Timeout after a handshake whose shorter timeout expired, s (RFC 6298, 5.7).
+PATIENT_RTO = 3.0
 
 
 @compiled
@@ -292,7 +296,7 @@ def report_acked(f, now, packets, rtt):
     elif not first:
         hold_acked(f, a)
     if first:
-        open_window(f)
+        open_window(f, now)
 
 
 @compiled
@@ -304,10 +308,20 @@ def hold_acked(f, a):
 
 
 @compiled
-def open_window(f):
-    """The handshake is complete: set the initial window (RFC 5681, 3.1)."""
-    repeated = segment_at(f.segments, 0).transmits > 1
-    window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window
+def open_window(f, now):
+    """The handshake is complete: set the initial window.
+
+    It is one packet if the SYN was sent again (RFC 5681, 3.1). A first timeout of less than 3 s may
+    have been too short: the timeout then becomes 3 s (RFC 6298, 5.7), and the window is smaller
+    only if the SYN was sent three times or more (RFC 6928, 2).
+    """
+    repeats = segment_at(f.segments, 0).transmits - 1
+    if repeats > 0 and f.initial_rto < PATIENT_RTO:
+        f.rto = PATIENT_RTO
+        f.backoff = 1
+        restart_timer(f, now)
+        repeats -= 1
+    window_at(f.state, 0).cwnd = 1.0 if repeats > 0 else f.initial_window
     if f.on_open != 0:
         apply_rule(f, f.on_open)
 
@@ -364,6 +378,7 @@ def loss_event(f, now, transmits, flight):
     """Report a loss event to the controller; the lost packet had been sent `transmits` times, and
     `flight` packets are outstanding."""
     fill_loss_sample(f, now, transmits, flight)
+    f.cwr = 1
     f.loss_events += 1
     apply_cut(f, f.on_loss)
 
@@ -379,6 +394,7 @@ def lost(f, now, transmits, flight):
 def timed_out(f, now, transmits, flight):
     """Report a timeout to the controller; arguments as for :func:`loss_event`."""
     fill_loss_sample(f, now, transmits, flight)
+    f.cwr = 1
     f.timeouts += 1
     apply_cut(f, f.on_timeout)
 

@@ -145,6 +145,22 @@ def test_gradual_marks_spread_the_reduction_over_a_round_trip(recovery):
     assert (np.diff(cwnd) < 0).sum() > 2
 
 
+@pytest.mark.parametrize(("whole", "window"), [(False, 5.25), (True, 5.0)])
+def test_the_window_does_not_grow_until_a_mark_is_answered(whole, window):
+    end = Endpoint(
+        "sack-prr", ecn="classic", gradual_marks=True, whole_window=whole, initial_window=10
+    )
+    end.start()
+    end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
+    end.set(marked=1)
+    windows = [(end.ack(0.1, k), end.cwnd)[1] for k in range(9)]
+    assert windows == [window] * 9
+    edge = end.mark_edge
+    for k in range(9, edge + 8):
+        end.ack(0.2, k)
+    assert end.cwnd > window
+
+
 def test_both_drivers_give_the_same_bits_with_gradual_marks():
     case = tc.Scenario(
         tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=True), loss=0.002),
@@ -200,6 +216,69 @@ def test_cwr_is_sent_once_with_new_data():
     assert ecn.bits_to_send(f, 7, True) == 0
     assert ecn.bits_to_send(f, 9, False) == r.ECT | r.CWR
     assert ecn.bits_to_send(f, 10, False) == r.ECT
+
+
+# One reduction per window (RFC 3168, 6.1.2)
+
+
+@pytest.mark.parametrize("how", ["mark", "loss", "timeout"])
+def test_the_first_new_segment_after_any_reduction_carries_cwr(how):
+    end = Endpoint("sack", make=tc.Transport, ecn="classic")
+    end.start()
+    assert end.cwr == 0
+    if how == "mark":
+        end.set(marked=1)
+        end.ack(0.1, 0)
+    elif how == "loss":
+        for k in (1, 2, 3):
+            end.dupack(0.1, k)
+    else:
+        end.time_out()
+    f = r.tcp_at(end.address, 0)
+    assert ecn.bits_to_send(f, 1, True) == 0  # not the retransmission
+    assert ecn.bits_to_send(f, 12, False) == r.ECT | r.CWR
+    assert ecn.bits_to_send(f, 13, False) == r.ECT
+
+
+def test_if_the_segment_with_cwr_is_lost_the_next_window_is_reduced_too():
+    """The receiver still sets ECE. The sender ignores it until all that was outstanding is
+    acknowledged; the next reduction sends CWR again."""
+    end = Endpoint("sack", make=tc.Transport, ecn="classic", initial_window=10)
+    end.start()
+    reductions = []
+    for k in range(22):
+        edge = end.max_seq
+        end.set(marked=1, cwr=0)
+        end.ack(0.1 + k / 1000, k)
+        if end.cwr != 0:
+            reductions.append((k, edge))
+    assert [k for k, _ in reductions] == [0, *(edge + 1 for _, edge in reductions[:-1])]
+    assert len(reductions) == 4
+
+
+def drop_and_mark(s, p, q):
+    s.arrived += 1
+    if s.arrived == 200:
+        q.drop = 1.0
+    elif s.arrived == 210:
+        q.mark = 1.0
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
+def test_a_loss_and_a_mark_of_one_window_reduce_it_once(recovery):
+    """The segment with CWR that follows the retransmission ends the echo of the mark."""
+    queue = tc.register(
+        tc.queues.Discipline(
+            "both", "drops a packet and marks a later one", on_arrival=drop_and_mark,
+            state={"arrived": State(0, "packets", "")},
+        )
+    )  # fmt: skip
+    flow = tc.Flow("reno", recovery=recovery, transport={"ecn": "classic", "rwnd": 40})
+    net = tc.dumbbell("100 Mbps", "20 ms", 1000, queue=queue())
+    run = tc.simulate(tc.Scenario(net, [flow], duration=2), trace=True)
+    cwnd = run.trace("reno1")["cwnd"].dropna().to_numpy()
+    assert int(run.data["marks"].sum()) == int(run.data["drops"].sum()) == 1
+    assert (np.diff(cwnd) < -1).sum() == 1
 
 
 def test_accurate_acks_are_sent_when_marks_begin_and_end():

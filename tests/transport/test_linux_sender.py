@@ -2,6 +2,7 @@
 segments sent in pieces of several packets (GSO). These change the number of losses."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from test_transport import Endpoint, Wire
 import tcpcc as tc
 from tcpcc.controllers import bbr, bbr3, get
 from tcpcc.results.recording import EVENTS
+from tcpcc.transport import flow_record as r
+from tcpcc.transport import pacing
 
 SETTINGS = {
     "whole_window": True, "count_delivered": True, "gso_segments": 2, "gso_time": 1 / 1024,
@@ -250,6 +253,54 @@ def test_a_piece_is_not_longer_than_a_burst(recovery, burst):
     end = Endpoint(recovery, initial_window=20, max_burst=burst, gso_segments=2)
     assert end.start() == list(range(min(burst, 2)))
     assert (end.piece, end.in_piece) == (min(burst, 2), 0)
+
+
+def test_in_congestion_avoidance_a_whole_window_of_acks_adds_one_packet():
+    """``tcp_cong_avoid_ai``: the fractions add up."""
+    end = Endpoint("sack", initial_window=8, whole_window=True)
+    end.state["ssthresh"] = 2.0
+    end.start()
+    windows = [(end.ack(0.1, k), end.cwnd)[1] for k in range(17)]
+    assert windows == [8] * 7 + [9] * 9 + [10]
+
+
+@pytest.mark.parametrize(
+    ("rate", "base_rtt", "time", "paced", "size"),
+    [
+        (8192, 1.0, 1 / 1024, 8, 8),
+        (8192, 1.0, 1 / 2048, 4, 4),
+        (8192, 1.0, 0.0, 2, 2),  # only the least number of segments
+        (100, 1.0, 1 / 1024, 2, 2),
+        (99, 1.0, 1 / 1024, 1, 1),  # below `gso_above`
+        (1e6, 1.0, 1 / 1024, 45, 45),
+        (8192, 5e-4, 1 / 1024, 8, 45),
+        (8192, 0.0017, 1 / 1024, 8, 8 + 45 // 8),
+    ],
+)
+def test_a_full_piece(rate, base_rtt, time, paced, size, monkeypatch):
+    """``tcp_tso_autosize``, with the pacing rate in packets/s; controllers see the piece without
+    the addition on short paths."""
+    d = SimpleNamespace(piece=0.0)
+    monkeypatch.setattr(pacing, "sending_rate", lambda f: float(rate))
+    monkeypatch.setattr(pacing, "delivery_at", lambda *_: d)
+    f = SimpleNamespace(
+        gso_segments=2, gso_above=100.0, gso_time=time, gso_most=45.0, base_rtt=base_rtt, delivery=1
+    )
+    assert (pacing.full_piece(f), d.piece) == (size, paced)
+
+
+@pytest.mark.parametrize(("cwnd", "windows"), [(9, 2.0), (10, 1.2), (20, 1.2)])
+def test_the_rate_that_sizes_pieces_is_two_windows_per_rtt_until_half_of_ssthresh(cwnd, windows):
+    """``tcp_update_pacing_rate``; with more packets in flight than the window, of these."""
+    end = Endpoint("sack", initial_window=4)
+    end.start()
+    f = r.tcp_at(end.address, 0)
+    assert pacing.sending_rate(f) == math.inf  # no RTT is known
+    end.set(srtt=0.1)
+    end.state["cwnd"], end.state["ssthresh"] = float(cwnd), 20.0
+    assert pacing.sending_rate(f) == pytest.approx(windows * cwnd / 0.1)
+    end.set(max_seq=39)
+    assert pacing.sending_rate(f) == pytest.approx(windows * 40 / 0.1)
 
 
 # Windows that are not used

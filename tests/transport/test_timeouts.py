@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from late_packets import all_late
-from test_transport import MEASURE, Endpoint
+from test_transport import MEASURE, STOP, Endpoint
 
 import tcpcc as tc
 from tcpcc.transport.flow_record import RECOVERY
@@ -66,6 +66,36 @@ def test_after_a_timeout_sacked_packets_are_not_sent_again():
         again[recovery] = sorted(seq for seq in sent if 5 <= seq <= 20)
     assert again["sack-prr"] == []
     assert again["sack-prr-6937"] != []
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr", "sack-prr-6937"])
+def test_after_a_timeout_pipe_counts_what_is_sent_again(recovery):
+    """RFC 6675, SetPipe: a lost segment and its retransmission are one packet in the network."""
+    end = Endpoint(recovery, initial_window=6)
+    end.start()
+    end.ack(0.1, 0)
+    end.dupack(0.2, 4)
+    outstanding = end.max_seq
+    sent = end.time_out()
+    assert end.pipe == len(sent) == 1
+    sent += end.ack(1.0, 1)
+    assert end.pipe == len(sent) - 1 == 2
+    end.call(STOP)
+    end.ack(1.1, outstanding)
+    assert end.pipe == 0
+
+
+@pytest.mark.parametrize("recovery", ["sack", "sack-prr-6937"])
+def test_what_a_receiver_has_reneged_on_is_sent_again_after_a_timeout(recovery):
+    """RFC 2018, 8: the timeout clears the SACK information. 2 and 3 are reported, then dropped by
+    the receiver; 1 is lost."""
+    end = Endpoint(recovery, initial_window=4, limited_transmit=False)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3):
+        end.dupack(0.2, k)
+    assert end.time_out() == [1]
+    assert end.ack(1.0, 1)[:2] == [2, 3]
 
 
 @pytest.mark.parametrize("frto", [False, True])

@@ -25,6 +25,7 @@ from tcpcc.transport.flow_record import (
     TCP_FLOW,
     tcp_at,
 )
+from tcpcc.transport.output import is_worth_waiting
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.classic import count_duplicate, leave
 
@@ -391,6 +392,40 @@ def test_the_timer_starts_when_data_is_sent_after_an_idle_period():
     assert end.deadline == pytest.approx(0.2 + end.rto)
 
 
+@pytest.mark.parametrize(
+    ("recovery", "restarts"), [("newreno", (1, 0)), ("newreno-steady", (1, 1))]
+)
+def test_the_first_partial_ack_of_each_recovery_restarts_the_timer(recovery, restarts):
+    """RFC 6582, 4: "impatient" and "slow-but-steady"."""
+    end = Endpoint(recovery, initial_window=12, limited_transmit=False)
+    end.start()
+    now, first = 0.1, -1
+    for _ in range(2):
+        for k in (2, 3, 4):
+            end.dupack(now, first + k)
+        seen = []
+        for k in (2, 4):
+            expires = end.deadline
+            now += 0.01
+            end.ack(now, first + k)
+            seen.append(int(end.deadline != expires))
+        assert seen == list(restarts)
+        now, first = now + 0.01, end.recover + 1
+        end.ack(now, first - 1)
+        end.ack(now, first)
+
+
+def test_a_reused_sender_begins_anew():
+    """The next connection of a workload may have the memory of a finished one."""
+    end = Endpoint(initial_window=3)
+    assert not sender.is_opened(tcp_at(end.address, 0))
+    end.start()
+    assert sender.is_opened(tcp_at(end.address, 0))
+    end.set(coasting=1, run=7, phase=LOSS, dupacks=2, backoff=8, inflation=0)
+    assert end.start(5.0) == [0, 1, 2]
+    assert (end.phase, end.backoff, end.deadline) == (OPEN, 1, 8.0)
+
+
 # The window
 
 
@@ -485,6 +520,42 @@ def test_a_partial_piece_waits_for_an_imminent_ack(recovery):
     assert sent == [[10], [], [11, 12]]
 
 
+@pytest.mark.parametrize(("size", "sent"), [(None, []), (13, []), (12, [11])])
+def test_a_partial_piece_does_not_wait_at_the_end_of_the_data(size, sent):
+    end = Endpoint("sack", initial_window=10, gso_segments=2, size=size)
+    end.state["ssthresh"] = 2.0
+    end.start()
+    assert end.ack(0.1, 0) == [10]
+    assert end.ack(0.1005, 1) == sent
+
+
+def test_with_delay_growth_the_window_opens_with_the_second_ack():
+    """ns-2's ``delay_growth_``."""
+    end = Endpoint(delay_growth=True, initial_window=6)
+    end.state["ssthresh"] = 2.0
+    assert end.start() == [0]
+    assert end.ack(0.1, 0) == [1, 2]
+    assert end.cwnd == 2
+    assert end.ack(0.2, 1) == list(range(3, 8))
+    assert end.cwnd == pytest.approx(6 + 1 / 6)
+
+
+@pytest.mark.parametrize(
+    ("srtt", "now", "due_soon"),
+    [
+        (0.0015, 0.0008, True),
+        (0.1, 0.0995, False),  # the newest packet was not sent just now
+        (0.001, 0.0002, False),  # more than half an RTT
+        (0.004, 0.001, False),  # more than a millisecond
+    ],
+)
+def test_an_ack_is_due_soon_within_a_millisecond_and_half_an_rtt(srtt, now, due_soon):
+    end = Endpoint(initial_window=10)
+    end.start()
+    end.set(srtt=srtt)
+    assert is_worth_waiting(tcp_at(end.address, 0), now) == due_soon
+
+
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("cwnd", [0.3, 1e-9])
 def test_a_window_below_one_packet_allows_one_packet(recovery, cwnd):
@@ -566,6 +637,32 @@ def test_a_window_in_full_use_is_cut_to_a_share_of_the_window():
     for k in range(1, 5):
         end.dupack(0.1, k)
     assert float(end.state["ssthresh"][0]) == pytest.approx(5.25)
+
+
+@pytest.mark.parametrize("cwnd", [0.0, -1.0, math.inf])
+def test_a_window_that_is_not_positive_and_finite_is_an_error(cwnd):
+    def leave_it(s, p, a):
+        s.cwnd = p.to
+
+    end = Endpoint(
+        controller=tc.Controller(
+            name="wrong", summary="", on_ack=leave_it, on_loss=leave_it, on_timeout=leave_it,
+            params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
+        )
+    )  # fmt: skip
+    end.start()
+    with pytest.raises(FloatingPointError, match="cwnd"):
+        end.ack(0.1, 0)
+
+
+def test_the_rtts_of_a_round_are_those_of_its_packets():
+    """Even if it has a single sample; its duration is longer."""
+    end = Endpoint("sack", initial_window=1)
+    end.start()
+    end.ack(0.1, 0)
+    end.ack(0.25, 2)
+    names = ("round_time", "round_rtt", "round_min_rtt", "rtt")
+    assert end.sample(*names) == pytest.approx((0.15, 0.1, 0.1, 0.15))
 
 
 def test_samples_of_losses_and_timeouts_have_no_values_of_an_ack():
@@ -1127,6 +1224,19 @@ def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
     assert end.cwnd == pytest.approx(cwnd, abs=1)
 
 
+def test_vegas_checks_no_segment_that_was_not_sent():
+    """The ACK after a retransmission acknowledges all data. ns-2 sends the next segment twice."""
+    end = Endpoint("vegas", initial_window=6, size=7)
+    end.set(awaits=1)
+    end.start()
+    end.ack(0.1, 0)
+    for k in (2, 3, 4):
+        end.dupack(0.12, k)
+    assert end.worried == 2
+    assert end.ack(9.0, 6) == []
+    assert (end.sent, end.max_seq) == (8, 6)
+
+
 def test_vegas_reduces_its_window_only_for_losses_after_the_last_reduction():
     """JSAC, III-A: a retransmission of a segment sent before the reduction leaves the window
     unchanged."""
@@ -1314,6 +1424,17 @@ def test_holes_duplicates_and_repairs_are_acknowledged_at_once():
     assert end.expected == 5
 
 
+@pytest.mark.parametrize("dsack", [False, True])
+def test_a_duplicate_is_reported_by_d_sack_only(dsack):
+    """RFC 2883; low > high."""
+    end = Endpoint("sack", dsack=dsack)
+    for seq in (0, 1, 3):
+        end.call(DATA, 0.0, seq)
+    for seq in (1, 3):
+        end.call(DATA, 0.1, seq, 1)
+        assert (end.sack_low, end.sack_high) == ((seq + 1, seq) if dsack else (0, 0))
+
+
 def test_the_syn_is_acknowledged_at_once():
     end = Endpoint(delayed_ack=0.2, handshake=True)
     assert end.call(DATA, 0.0, 0)
@@ -1471,6 +1592,52 @@ def test_the_sample_of_a_mark_has_deliveries_and_packets_in_flight(recovery, not
     end.ack(0.45, 1)
     assert (end.state["pipe"], end.state["told"]) == (3, 2)
     assert end.sample("acked", "delivered", "transmits") == (1, 2, 0)  # of on_ack
+
+
+def test_packets_leave_at_the_pacing_rate(noting):
+    end = Endpoint("sack", controller=noting, initial_window=10)
+    assert end.start() == [0]
+    for k in range(1, 5):
+        assert end.release_at == pytest.approx(k / 10)
+        assert end.sends(RELEASE, end.release_at - 1e-6) == []
+        assert end.sends(RELEASE, end.release_at) == [k]
+    assert end.sends(RELEASE, 7.0) == [5]
+    assert end.release_at == pytest.approx(7.1)
+
+
+def test_paced_packets_of_a_recovery_count_as_sent(noting):
+    """RFC 9937, 6.3."""
+    end = Endpoint("sack-prr", controller=noting, initial_window=10)
+    end.start()
+    for k in range(1, 6):
+        end.sends(RELEASE, k / 10)
+    sent = [seq for k in (1, 2, 3) for seq in end.dupack(0.5 + k / 1000, k)]
+    assert (end.phase, sent, end.prr_out) == (RECOVERY, [0], 1)
+    sent += end.sends(RELEASE, 2.0)
+    assert end.prr_out == len(sent) == 2
+
+
+def test_the_sample_of_a_restart_is_limited_by_the_application():
+    def note(s, p, a):
+        s.idle, s.limited, s.out = a.idle, a.limited, a.inflight
+
+    state = {name: tc.State(-1, "", "") for name in ("idle", "limited", "out")}
+    idle = tc.Controller("idle", "", nothing, nothing, nothing, on_restart=note, state=state)
+    end = Endpoint("sack", controller=idle, size=2)
+    end.set(awaits=1)
+    end.start()
+    end.ack(0.1, 1)
+    end.write(5.0, 4)
+    assert [float(end.state[name][0]) for name in state] == [5.0, 1.0, 0.0]
+    assert end.sample("idle") == (0.0,)
+
+
+def test_every_ack_is_counted():
+    end = Endpoint("sack", initial_window=4)
+    end.start()
+    for number in (1, 1, 0, 3):  # new, duplicate, old, new
+        end.sends(ACK, 0.1, number, number, 0, 0)
+    assert end.acks == 4
 
 
 def count_only(s, p, f):

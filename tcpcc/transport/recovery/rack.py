@@ -24,7 +24,10 @@ Differences from RFC 8985
     segment that caused the ACK shows whether a probe was unneeded. The reordering timer
     is set for the first segment that is due, not for the last. After a timeout everything
     outstanding counts as lost, as in the other recoveries here. In `pipe` a probe replaces the
-    segment that it repeats.
+    segment that it repeats. A probe that would come after the retransmission timer is not sent
+    (RFC 8985 and Linux: it replaces the timeout).
+Differences from RFC 5682
+    As in Linux, any ACK after the timeout can show that it was spurious, also one of all segments.
 """
 
 import math

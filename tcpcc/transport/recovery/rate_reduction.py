@@ -12,6 +12,11 @@ delivered packets is sent, evenly spaced. RFC 6675 waits for half a round trip a
 packets per ACK; these bursts overflow a queue that is still full, and a retransmission that is lost
 waits for the timer. The recorded `cwnd` is ssthresh during recovery, not the effective window.
 
+Differences from RFC 9937
+    RecoverFS includes packets that were selectively acknowledged before (6.1). The ACK that begins
+    a recovery counts as one delivered packet, even if it makes up for lost ACKs. With RACK the
+    first retransmission waits for the next ACK if pipe equals ssthresh (6.2).
+
 With ``f.gradual_marks`` a mark is answered by the same reduction, until all packets outstanding at
 the mark are acknowledged (Linux, net/ipv4/tcp_input.c, ``tcp_enter_cwr``; RFC 3168, 6.1.2, does not
 specify the pace).

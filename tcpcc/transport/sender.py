@@ -35,7 +35,7 @@ from tcpcc.transport.rules import (
     undo_recovery,
 )
 from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
-from tcpcc.transport.unused import halve_for_idle_time, shrink_unused
+from tcpcc.transport.unused import halve_for_idle_time, note_use
 
 
 @compiled
@@ -48,10 +48,13 @@ def recover(f, now, rule):
 @compiled
 def resume_sending(f, now):
     """Send the packets that an earlier call had no room for, at most ``f.burst``."""
+    before = f.next_seq
     if f.recovery_resume != 0:
         recover(f, now, f.recovery_resume)
     else:
         fill(f, now, f.burst)
+    if f.window_decay != 0:
+        note_use(f, now, before)
 
 
 @compiled
@@ -118,6 +121,7 @@ def receive_ack(f, now, ack, trigger, low, high):
     f.trigger = trigger
     f.low = low
     f.high = high
+    before = f.next_seq
     if f.delivery != 0:
         take_delivery(f, now)
         if f.ecn == L4S:
@@ -132,7 +136,7 @@ def receive_ack(f, now, ack, trigger, low, high):
         report_delivery(f, now)  # does nothing if the loss recovery has called it
         note_limited(f, window_at(f.state, 0).cwnd)
     if f.window_decay != 0:
-        shrink_unused(f, now)
+        note_use(f, now, before)
     f.marked = 0
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
@@ -290,8 +294,6 @@ def write_data(f, now):
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
         resume_sending(f, now)
-        if f.window_decay != 0:
-            shrink_unused(f, now)
 
 
 @compiled

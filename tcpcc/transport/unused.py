@@ -8,6 +8,8 @@ Source: net/ipv4/tcp_output.c, ``tcp_cwnd_restart``, ``tcp_cwnd_validate``,
 - If the application has not used the window for a timeout, the window falls halfway to the largest
   number of packets outstanding in that time, or to the initial window if that is larger.
 - Before either, ssthresh becomes at least 3/4 of the window.
+- The window grows while it was in full use when data were last sent, so also while the last window
+  of data is acknowledged (:func:`is_used`).
 
 Linux does not shrink a window that the receiver limits: the application then waits for its socket's
 buffer (``SOCK_NOSPACE``). Nor that of a controller with ``cong_control`` (here ``window="own"``).
@@ -17,6 +19,7 @@ import math
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.transport.flow_record import OPEN, window_at
+from tcpcc.transport.output import has_new_data
 from tcpcc.transport.rto import timeout_interval
 
 
@@ -42,22 +45,33 @@ def halve_for_idle_time(f, idle):
 
 
 @compiled
-def is_full(f, s, out):
-    """``tcp_is_cwnd_limited``: the window, in slow start half of it, was in use."""
+def is_used(f):
+    """``tcp_is_cwnd_limited``: the window was in full use when data were last sent, or in slow
+    start half of it. This does not change while the last window of data is acknowledged."""
+    s = window_at(f.state, 0)
     return f.was_full != 0 or (s.cwnd < s.ssthresh and s.cwnd < 2 * f.most_out)
 
 
 @compiled
+def note_use(f, now, before):
+    """``tcp_write_xmit``: something may have been sent since `next_seq` was `before`. If not, and
+    nothing waits, the use of the window stays as it was."""
+    if f.more != 0 or (f.next_seq <= before and not has_new_data(f)):
+        return
+    shrink_unused(f, now)
+
+
+@compiled
 def shrink_unused(f, now):
-    """``tcp_cwnd_validate``, after something may have been sent."""
+    """``tcp_cwnd_validate``."""
     s = window_at(f.state, 0)
     out = f.next_seq - f.high_ack - 1
-    full = out >= math.floor(s.cwnd)
-    if f.high_ack >= f.usage_seq or full or (f.was_full == 0 and out > f.most_out):
+    full = has_new_data(f) or out >= math.floor(s.cwnd)
+    if f.high_ack + 1 >= f.usage_seq or full or (f.was_full == 0 and out > f.most_out):
         f.was_full = 1 if full else 0
         f.most_out = out
         f.usage_seq = f.next_seq
-    if is_full(f, s, out) or f.owns_window != 0:
+    if is_used(f) or f.owns_window != 0:
         f.most_used = 0
         f.used_at = now
         return

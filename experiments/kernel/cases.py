@@ -28,6 +28,9 @@ PROCESSING = 10e-6
 """s, longest time that a host takes to send a packet, as measured. Without it arrivals and
 departures at the bottleneck coincide: with a buffer of 3 packets Reno then gets 7.5 Mb/s instead of
 1.4 (Linux: 1.2), since a burst of three packets fits if the packet that is leaving has left."""
+HOST_RATE = 6e9
+"""bit/s at which a host sends a write, as measured: 2 us per packet. If a burst overflows the
+buffer, the last packets then find room, and SACK tells of the loss; else only the timer does."""
 GSO = 2  # packets; ``tcp_min_tso_segs`` of Linux
 STAGGER = 0.5  # s, between the starts of two connections
 
@@ -163,9 +166,9 @@ _PATHS: dict[str, dict[str, Any]] = {
     "30 Mb/s, 50 ms, responses": _applied(30, 0.05, responses(0.45), 7.6),
     "50 Mb/s, 100 ms, responses": _applied(50, 0.1, responses(0.75), 12.2),
     "10 Mb/s, 40 ms, trickle": _applied(10, 0.04, trickle(700, 1.0, 4.0), 5.5),
-    "30 Mb/s, 50 ms, trickle": _applied(30, 0.05, trickle(1400, 1.0, 4.0), 5.5),
+    "30 Mb/s, 50 ms, trickle": _applied(30, 0.05, trickle(2000, 1.2, 4.2), 6.0),
     "50 Mb/s, 100 ms, trickle": _applied(50, 0.1, trickle(1400, 1.2, 4.2), 6.0),
-    "30 Mb/s, 50 ms, window of 60": _applied(30, 0.05, on_off(1000, 0.9), 14.5, rwnd=60),
+    "30 Mb/s, 50 ms, window of 90": _applied(30, 0.05, on_off(1000, 0.65), 13.2, rwnd=90),
 }
 _WIDE: dict[str, Sequence[str]] = {
     "50 Mb/s, 20 ms, 0.3 BDP": ("reno", "cubic", "bbr"),
@@ -196,7 +199,7 @@ _APPLICATIONS: dict[str, Sequence[str]] = {
     "10 Mb/s, 40 ms, trickle": ("cubic",),
     "30 Mb/s, 50 ms, trickle": _ALL,
     "50 Mb/s, 100 ms, trickle": ("reno",),
-    "30 Mb/s, 50 ms, window of 60": _ALL,
+    "30 Mb/s, 50 ms, window of 90": _ALL,
 }
 
 
@@ -248,8 +251,9 @@ def scenario(
             "start": case.starts[k] + (shift if k else 0.0),
             "access_delay": case.longer[k] / 2,
             "name": f"{control}{k}",
-            "size": None if case.writes is None else case.writes[0][1] // PAYLOAD,
         }
+        if case.writes is not None:
+            settings |= {"size": case.writes[0][1] // PAYLOAD, "access_rate": HOST_RATE}
         if plain:
             sizes: dict[str, Any] = {"packet_size": PACKET, "header": HEADER, "ack_size": HEADER}
             flow = tc.Flow(control, transport={**host, **changes}, **sizes, **settings)

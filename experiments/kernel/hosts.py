@@ -25,7 +25,7 @@ from experiments.kernel.path import FIRST_PORT, Path, program
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # asm-generic/socket.h
 TCP_WINDOW_CLAMP = 10  # linux/tcp.h
 ROOM = 1 << 23  # bytes, size of the socket buffers; large enough that they never limit
-BLOCK = bytes(1 << 16)
+BLOCK = memoryview(bytes(ROOM))  # a write is one call: its end alone may be a partial segment
 UDP_HEADER = 28  # bytes, with IP's
 
 TCP_INFO = struct.Struct("<8B24I4Q6I4Q2I2Q")
@@ -34,6 +34,7 @@ FIELDS = {"cwnd": 26, "ssthresh": 25, "rtt": 23, "retransmitted": 31, "delivered
 """Positions of the recorded fields in it. Units: packets, packets, us, packets, packets."""
 ACKNOWLEDGED = 34  # position of the acknowledged bytes, which include the SYN as one
 LOOK = 1e-3  # s, between looks whether a write is acknowledged
+AHEAD = 1.0  # s; the path program must run when the first connection opens
 
 
 def available() -> list[str]:
@@ -218,11 +219,12 @@ def run(
         senders = [opened() for _ in controls]
     for one, control in zip(senders, controls, strict=True):
         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, writes is not None)
         one.setblocking(False)
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     program()
-    begin = time.monotonic() + 0.2
+    begin = time.monotonic() + AHEAD
     until = begin + duration
     sources = [
         Source(k, one, begin + start, writes)

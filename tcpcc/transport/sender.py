@@ -48,13 +48,12 @@ def recover(f, now, rule):
 @compiled
 def resume_sending(f, now):
     """Send the packets that an earlier call had no room for, at most ``f.burst``."""
-    before = f.next_seq
     if f.recovery_resume != 0:
         recover(f, now, f.recovery_resume)
     else:
         fill(f, now, f.burst)
     if f.window_decay != 0:
-        note_use(f, now, before)
+        note_use(f)
 
 
 @compiled
@@ -69,9 +68,10 @@ def open_connection(f, now):
     f.finished = math.nan
     f.mark_edge = -1
     f.paused = 0.0
-    f.sampled_at = f.used_at = now
-    f.most_used = f.most_out = 0
-    f.usage_seq = -1
+    f.sampled_at = now
+    f.most_out = 0
+    f.resent_at = -math.inf
+    f.usage_seq = f.noted_seq = -1
     f.was_full = 0
     f.carried = 0.0
     f.in_piece = 0
@@ -121,7 +121,6 @@ def receive_ack(f, now, ack, trigger, low, high):
     f.trigger = trigger
     f.low = low
     f.high = high
-    before = f.next_seq
     if f.delivery != 0:
         take_delivery(f, now)
         if f.ecn == L4S:
@@ -134,9 +133,10 @@ def receive_ack(f, now, ack, trigger, low, high):
         recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
         report_delivery(f, now)  # does nothing if the loss recovery has called it
-        note_limited(f, window_at(f.state, 0).cwnd)
+        if f.window_decay == 0:  # Linux looks only when the application writes (tcp_sendmsg)
+            note_limited(f, window_at(f.state, 0).cwnd)
     if f.window_decay != 0:
-        note_use(f, now, before)
+        note_use(f)
     f.marked = 0
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
@@ -284,6 +284,8 @@ def write_data(f, now):
     """
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
+        if f.window_decay != 0:  # lsndtime counts retransmissions too
+            last = max(last, f.resent_at)
         if f.idle_restart != 0 and f.owns_window == 0 and now - last > max(f.rto, f.min_rto):
             restart_window(f, now - last)
         # Linux counts from the last packet sent (bictcp_cwnd_event)

@@ -12,8 +12,8 @@ In slow start with W >= hystart_low_window (W = cwnd), ssthresh <- W if
      minRTT/8, bounded by rtt_thresh_min and rtt_thresh_max
 
 `hystart_detect` chooses: 1 train, 2 delay, 3 either. As in Linux it ends a slow start once
-(``found``), and again after a timeout (``bictcp_state``): a slow start after an idle time goes on to
-ssthresh.
+(``found``), and again after a timeout (``bictcp_state``). A slow start after an idle time goes on
+to ssthresh.
 
 Differences from Linux
     The gap is per packet acknowledged: an ACK of two packets may come after twice the time.

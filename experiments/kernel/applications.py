@@ -129,8 +129,8 @@ def markdown() -> str:
         for number, digits in (("took", 3), ("cwnd", 1)):
             words += [f"{rows[f'{number}_{s}'].mean():.{digits}f}" for s in ("kernel", "linux")]
         for number, most in WITHIN.items():
-            each = differences(name, number)
-            largest = float(each[each.abs().idxmax()])
+            each = differences(name, number).to_numpy()
+            largest = float(each[np.abs(each).argmax()])
             text = f"{100 * largest:.1f} %"
             words.append(f"**{text}**" if abs(largest) > most else text)
         lines.append("| " + " | ".join(words) + " |")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -98,13 +98,13 @@ def run(case: Case, duration: float | None = None, **settings: Any) -> tc.Run:
         return tc.simulate(made, trace=True)
     sim = tc.PacketSimulation(made, trace=True)
 
-    def write(flow: Any, start: float, writes: Writes) -> Iterator[Any]:
+    def write(flow: Any, start: float, writes: Writes) -> Generator[Any, Any, Any]:
         for at, size in writes:
             yield sim.env.timeout(start + at - sim.now)
             flow.send(size // PAYLOAD)
 
-    for flow in made.flows:
-        sim.env.process(write(sim.flow(flow.name), flow.start, case.writes[1:]))
+    for flow in made.resolve().flows:
+        sim.env.process(write(sim.flow(flow.name), flow.spec.start, case.writes[1:]))
     return sim.run()
 
 

@@ -27,7 +27,6 @@ import math
 from tcpcc.definition import Param, State, register
 from tcpcc.slow_start.start_up import StartUp
 
-
 TIMEOUT = 2.0  # `ack.phase` after a timeout
 
 

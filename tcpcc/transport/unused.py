@@ -10,7 +10,7 @@ include/net/tcp.h, ``tcp_is_cwnd_limited``; RFC 2861.
   of data is acknowledged (:func:`is_used`).
 
 RFC 2861's third rule, a window that falls halfway to its use, has no effect in Linux:
-``tcp_cwnd_application_limited`` needs a timeout without ``snd_cwnd_stamp``, which ``tcp_cong_avoid``
+``tcp_cwnd_application_limited`` acts a timeout after ``snd_cwnd_stamp``, which ``tcp_cong_avoid``
 (tcp_input.c) sets with every ACK of new data.
 
 The window of a controller with ``cong_control`` (here ``window="own"``) does not halve.

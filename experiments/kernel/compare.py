@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments.kernel.cases import CASES, HEADER, PACKET, WIDE, Case, scenario
+from experiments.kernel.cases import CASES, PAYLOAD, WIDE, Case, Writes, scenario
 from experiments.kernel.record import DATA
 from tcpcc.results.recording import EVENTS
 
@@ -57,7 +57,7 @@ class Sender:
         return {
             "window": float(np.mean(self.cwnd[late])),
             "rtt": 1e3 * float(np.nanmean(self.rtt[late])),
-            "goodput": float(packets * (PACKET - HEADER) * 8 / length / 1e6),
+            "goodput": float(packets * PAYLOAD * 8 / length / 1e6),
             "losses": 10 * len(drops) / length,
             "episodes": 10 * float(episodes) / length,
         }
@@ -91,16 +91,33 @@ def senders(run: dict[str, Any]) -> list[Sender]:
     return found
 
 
+def run(case: Case, duration: float | None = None, **settings: Any) -> tc.Run:
+    """A case in tcpcc, with a trace; arguments as in `cases.scenario`."""
+    made = scenario(case, duration, **settings)
+    if case.writes is None:
+        return tc.simulate(made, trace=True)
+    sim = tc.PacketSimulation(made, trace=True)
+
+    def write(flow: Any, start: float, writes: Writes) -> Generator[Any, Any, Any]:
+        for at, size in writes:
+            yield sim.env.timeout(start + at - sim.now)
+            flow.send(size // PAYLOAD)
+
+    for flow in made.resolve().flows:
+        sim.env.process(write(sim.flow(flow.name), flow.spec.start, case.writes[1:]))
+    return sim.run()
+
+
 def simulated(case: Case, duration: float | None = None, **settings: Any) -> list[Sender]:
     """Our senders in a case; arguments as in `cases.scenario`."""
-    run = tc.simulate(scenario(case, duration, **settings), trace=True)
-    if case.item is not None:
-        return [source_of(run)]
-    return [sender_of(run, k) for k in range(len(case.controls))]
+    made = run(case, duration, **settings)
+    if case.writes is not None:
+        return [source_of(made)]
+    return [sender_of(made, k) for k in range(len(case.controls))]
 
 
 def source_of(run: tc.Run) -> Sender:
-    """The only connection of a run whose data is a workload, which has no series of windows."""
+    """The only connection of a run, whose series has no window while it has nothing to send."""
     events, time = run.events, run.data["time"].values
     assert events is not None
     drops = events["time"][events["event"] == EVENTS.index("drop")]

@@ -50,7 +50,7 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     """
     link = Path(case.rate, case.delay, case.buffer, case.longer, segments=case.segments, seed=seed)
     try:
-        begin, rows = hosts.run(link, case.controls, case.starts, case.duration, None, None)
+        begin, rows, _ = hosts.run(link, case.controls, case.starts, case.duration)
     finally:
         link.close()
     late = 1e3 * link.late

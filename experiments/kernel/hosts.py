@@ -5,7 +5,6 @@ The socket option ``TCP_CONGESTION`` selects the congestion control, ``TCP_INFO`
 
 from __future__ import annotations
 
-import heapq
 import math
 import multiprocessing
 import os
@@ -20,18 +19,22 @@ from pathlib import Path as File
 
 import numpy as np
 
-from experiments.kernel.cases import PACKET, STEP
+from experiments.kernel.cases import PACKET, PAYLOAD, STEP, Writes
 from experiments.kernel.path import FIRST_PORT, Path, program
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # asm-generic/socket.h
+TCP_WINDOW_CLAMP = 10  # linux/tcp.h
 ROOM = 1 << 23  # bytes, size of the socket buffers; large enough that they never limit
-BLOCK = bytes(1 << 16)
+BLOCK = memoryview(bytes(ROOM))  # a write is one call: its end alone may be a partial segment
 UDP_HEADER = 28  # bytes, with IP's
 
 TCP_INFO = struct.Struct("<8B24I4Q6I4Q2I2Q")
 """linux/tcp.h, struct tcp_info, up to tcpi_bytes_retrans."""
 FIELDS = {"cwnd": 26, "ssthresh": 25, "rtt": 23, "retransmitted": 31, "delivered": 46}
 """Positions of the recorded fields in it. Units: packets, packets, us, packets, packets."""
+ACKNOWLEDGED = 34  # position of the acknowledged bytes, which include the SYN as one
+LOOK = 1e-3  # s, between looks whether a write is acknowledged
+AHEAD = 1.0  # s; the path program must run when the first connection opens
 
 
 def available() -> list[str]:
@@ -73,69 +76,96 @@ class Source:
         number: of the connection.
         socket: not yet connected.
         start: time at which it connects, s of `time.monotonic()`.
-        item: bytes handed over at the start and again every `period`; None: always more.
-        period: s.
+        writes: of its application; None: always more.
+
+    Attributes:
+        written: rows of time (s of `time.monotonic()`), cwnd and ssthresh (packets) after each
+            write, and the time at which all its bytes were acknowledged (NaN: never).
     """
 
     number: int
     socket: socket.socket
     start: float
-    item: int | None = None
-    period: float = math.inf
+    writes: Writes | None = None
+    written: list[list[float]] = field(default_factory=list, init=False)
     left: float = field(default=0.0, init=False)
 
     def open(self, far: str, watch: select.epoll) -> None:
         self.socket.connect_ex((far, FIRST_PORT + self.number))
-        self.left = math.inf if self.item is None else self.item
-        watch.register(self.socket, select.EPOLLOUT)
+        watch.register(self.socket, 0)
 
-    def write(self, watch: select.epoll) -> None:
-        """Hand over what the socket takes of the present item."""
+    def write(self, size: float, now: float, watch: select.epoll) -> None:
+        """The application writes `size` bytes."""
+        self.left += size
+        self.push(watch)
+        told = self.told()
+        self.written.append([now, told[FIELDS["cwnd"]], told[FIELDS["ssthresh"]], math.nan])
+
+    def push(self, watch: select.epoll) -> None:
+        """Hand over what the socket takes."""
         try:
             while self.left > 0:
                 self.left -= self.socket.send(BLOCK[: int(min(len(BLOCK), self.left))])
             watch.modify(self.socket, 0)
         except BlockingIOError:
-            pass
+            watch.modify(self.socket, select.EPOLLOUT)
 
-    def told(self) -> list[int]:
-        """The values of `FIELDS`."""
+    def told(self) -> tuple[int, ...]:
+        """The fields of `TCP_INFO`."""
         told = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
-        values = TCP_INFO.unpack(told)
-        return [values[k] for k in FIELDS.values()]
+        return TCP_INFO.unpack(told)
+
+    def row(self) -> list[int]:
+        """The values of `FIELDS`."""
+        told = self.told()
+        return [told[k] for k in FIELDS.values()]
+
+    def is_waiting(self, now: float) -> bool:
+        """Whether a write is not yet acknowledged; notes `now` for those that are."""
+        waiting = [k for k, row in enumerate(self.written) if math.isnan(row[-1])]
+        if self.writes is None or not waiting:
+            return False
+        known = self.told()[ACKNOWLEDGED]
+        ends = 1 + np.cumsum([size for _, size in self.writes])
+        for k in waiting:
+            if known >= ends[k]:
+                self.written[k][-1] = now
+        return known < ends[waiting[-1]]
 
 
 def send(sources: Sequence[Source], until: float, far: str, to: Connection) -> None:
     """Open each connection at its start time and give it data.
 
-    At the end, send rows of time, connection and `FIELDS` to `to`.
+    At the end, send rows of time, connection and `FIELDS` to `to`, and `Source.written` of each.
     """
     urgent(1)
     watch, rows = select.epoll(), []
     by_file = {one.socket.fileno(): one for one in sources}
     look = min(one.start for one in sources)
-    # times at which something is to be done: a connection opens, or has its next item
-    events = sorted((one.start, one.number, True) for one in sources)
+    # times at which a connection opens, and at which it writes so many bytes
+    events = [(one.start, one.number, 0.0) for one in sources]
+    for one in sources:
+        writes = ((0.0, math.inf),) if one.writes is None else one.writes
+        events += [(one.start + at, one.number, size) for at, size in writes]
+    events.sort(reverse=True)
     running: list[Source] = []
     while (now := time.monotonic()) < until:
-        while events and events[0][0] <= now:
-            at, number, opens = heapq.heappop(events)
+        while events and events[-1][0] <= now:
+            _, number, size = events.pop()
             one = sources[number]
-            if opens:
+            if size == 0:
                 one.open(far, watch)
                 running.append(one)
-            elif one.item is not None:
-                one.left += one.item
-                watch.modify(one.socket, select.EPOLLOUT)
-            if at + one.period < until:
-                heapq.heappush(events, (at + one.period, number, False))
+            else:
+                one.write(size, now, watch)
         if now >= look:
-            rows += [(now, one.number, *one.told()) for one in running]
+            rows += [(now, one.number, *one.row()) for one in running]
             look += STEP
-        soon = min([look, until, *(event[0] for event in events[:1])])
+        waits = any([one.is_waiting(now) for one in running])
+        soon = min([look, until, *(event[0] for event in events[-1:]), *([now + LOOK] * waits)])
         for found, _ in watch.poll(max(soon - time.monotonic(), 0)):
-            by_file[found].write(watch)
-    to.send(np.array(rows))
+            by_file[found].push(watch)
+    to.send((np.array(rows), [one.written for one in sources]))
 
 
 def beat(noise: socket.socket, rate: float, begin: float, end: float) -> None:
@@ -159,9 +189,10 @@ def run(
     controls: Sequence[str],
     starts: Sequence[float],
     duration: float,
-    item: tuple[int, float] | None = None,
+    writes: Writes | None = None,
     cross: tuple[float, float, float] | None = None,
-) -> tuple[float, np.ndarray]:
+    rwnd: int | None = None,
+) -> tuple[float, np.ndarray, list[list[list[float]]]]:
     """Run connections from near to far.
 
     Args:
@@ -169,30 +200,34 @@ def run(
         controls: congestion control of each connection.
         starts: start time of each connection, s.
         duration: s.
-        item: bytes that each connection sends at its start and every so many s; None: it always
-            has data to send.
+        writes: of each connection's application; None: it always has data to send.
         cross: UDP traffic beside the connections: bit/s, from and to, s; None: none.
+        rwnd: largest window of the receivers, packets; None: as their buffers allow.
 
     Returns:
-        Start of the run (`time.monotonic()`), and rows of time, connection and `FIELDS`.
+        Start of the run (`time.monotonic()`), rows of time, connection and `FIELDS`, and
+        `Source.written` of each connection.
     """
     with path.far.inside():
         listeners = [opened() for _ in controls]
     for number, one in enumerate(listeners):
+        if rwnd is not None:
+            one.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, rwnd * PAYLOAD)
         one.bind((path.far.address, FIRST_PORT + number))
         one.listen()
     with path.near.inside():
         senders = [opened() for _ in controls]
     for one, control in zip(senders, controls, strict=True):
         one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, writes is not None)
         one.setblocking(False)
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     program()
-    begin = time.monotonic() + 0.2
+    begin = time.monotonic() + AHEAD
     until = begin + duration
     sources = [
-        Source(k, one, begin + start, *(item or ()))
+        Source(k, one, begin + start, writes)
         for k, (one, start) in enumerate(zip(senders, starts, strict=True))
     ]
     children = [
@@ -213,14 +248,14 @@ def run(
         child.start()
     try:
         path.carry(until)
-        rows = ours.recv()
+        rows, written = ours.recv()
     finally:
         for child in children:
             child.terminate()
             child.join()
         for one in (*listeners, *senders):
             one.close()
-    return begin, rows
+    return begin, rows, written
 
 
 def opened() -> socket.socket:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -18,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from experiments.kernel import hosts
-from experiments.kernel.cases import CASES, HEADER, PACKET, WIDE, Case
+from experiments.kernel.cases import APPLICATIONS, CASES, WIDE, Case
 from experiments.kernel.path import FULL, Path, missing
 
-DATA = File(__file__).parent.parent / "data" / "kernel.json.gz"
+FOLDER = File(__file__).parent.parent / "data"
+DATA, OF_APPLICATIONS = FOLDER / "kernel.json.gz", FOLDER / "kernel_applications.json.gz"
+FILES: dict[File, dict[str, Case]] = {DATA: {**CASES, **WIDE}, OF_APPLICATIONS: APPLICATIONS}
 TRIES = 3
 LATE_MEAN = 0.1e-3  # s, largest mean lateness of an accepted recording
 LATE, LATE_SHARE = 1e-3, 1e-3  # s; largest share of packets later than this
@@ -35,7 +38,8 @@ def measure(case: Case, duration: float | None = None, seed: int = 1) -> dict[st
         ``late_share``, share of the packets that were later than `LATE`;
         ``flows``, for each connection lists with one entry every 20 ms: ``time`` (ms since the
         previous entry), ``cwnd`` (packets), ``rtt`` (smoothed, in units of 0.1 ms), ``delivered``
-        (packets since the previous entry); and ``drops``, times of dropped packets, ms.
+        (packets since the previous entry); and ``drops``, times of dropped packets, ms;
+        ``written``, for each connection the lists of `in_time`, if its application writes.
     """
     path = Path(
         case.rate,
@@ -47,10 +51,11 @@ def measure(case: Case, duration: float | None = None, seed: int = 1) -> dict[st
         loss=case.loss,
         seed=seed,
     )
-    item = case.item and (case.item[0] * (PACKET - HEADER), case.item[1])
     length = case.duration if duration is None else duration
     try:
-        begin, rows = hosts.run(path, case.controls, case.starts, length, item, case.cross)
+        begin, rows, written = hosts.run(
+            path, case.controls, case.starts, length, case.writes, case.cross, case.rwnd
+        )
     finally:
         path.close()
     late = 1e3 * path.late
@@ -70,11 +75,29 @@ def measure(case: Case, duration: float | None = None, seed: int = 1) -> dict[st
                 ),
             }
         )
+    of_writes = [] if case.writes is None else [in_time(each, begin) for each in written]
     return {
         "late_mean": round(float(late.mean()), 4),
         "late_most": round(float(late.max()), 2),
         "late_share": round(float(np.mean(late > 1e3 * LATE)), 6),
         "flows": flows,
+        **({"written": of_writes} if of_writes else {}),
+    }
+
+
+def in_time(written: list[list[float]], begin: float) -> dict[str, list[int]]:
+    """The writes that were acknowledged, in lists with one entry for each.
+
+    Returns:
+        ``at`` and ``done``, times of the write and of its last ACK (0.01 ms since the previous
+        entry), and ``cwnd`` and ``ssthresh`` after the write (packets).
+    """
+    at, cwnd, ssthresh, done = np.array([row for row in written if not math.isnan(row[-1])]).T
+    return {
+        "at": since_before(1e5 * (at - begin)),
+        "done": since_before(1e5 * (done - begin)),
+        "cwnd": whole(cwnd),
+        "ssthresh": whole(ssthresh),
     }
 
 
@@ -107,23 +130,25 @@ def main(names: Sequence[str]) -> None:
     lacks = missing()
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
-    cases = {**CASES, **WIDE}
-    for name in {control for case in cases.values() for control in case.controls}:
+    known = {name for cases in FILES.values() for case in cases.values() for name in case.controls}
+    for name in known:
         if name not in hosts.available():
             raise SystemExit(f"cannot record: this kernel has no {name}")
     version = ".".join(os.uname().release.split(".")[:2])
-    recorded: dict[str, Any] = {"kernel": version, "runs": {}}
-    if names:
-        recorded = json.loads(gzip.decompress(DATA.read_bytes()))
-        if recorded["kernel"] != version:
-            raise SystemExit(f"cannot add to the data: it is of Linux {recorded['kernel']}")
-    for name in names or cases:
-        seeds = range(1, cases[name].runs + 1)
-        recorded["runs"][name] = [record(cases[name], seed=seed) for seed in seeds]
-        for run in recorded["runs"][name]:
-            print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
-        text = json.dumps(recorded, separators=(",", ":"))
-        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+    for file, cases in FILES.items():
+        recorded: dict[str, Any] = {"kernel": version, "runs": {}}
+        if names and file.exists():
+            recorded = json.loads(gzip.decompress(file.read_bytes()))
+            if recorded["kernel"] != version:
+                raise SystemExit(f"cannot add to the data: it is of Linux {recorded['kernel']}")
+        for name in [name for name in names or cases if name in cases]:
+            seeds = range(1, cases[name].runs + 1)
+            recorded["runs"][name] = [record(cases[name], seed=seed) for seed in seeds]
+            for run in recorded["runs"][name]:
+                late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
+                print(f"{name}: {late}", flush=True)
+            text = json.dumps(recorded, separators=(",", ":"))
+            file.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 if __name__ == "__main__":

@@ -67,13 +67,12 @@ class Transport(Record):
         rwnd: receiver's window, at least 1.
         window_validation: whether the window stops growing while the receiver or the application
             limits the sender, as in Linux (RFC 7661); False: it keeps growing, as in ns-2.
-        window_decay: whether an unused window shrinks, as in Linux: it halves for each
-            retransmission timeout of idle time, and while the application limits the sender it
-            falls halfway to the packets in use once per timeout; ssthresh is then at least 3/4 of
-            the window before. In this time the clock of the sample stops only while idle. Not with
-            a controller's ``window="own"``. False: the window falls to the initial window at the
-            end of an idle period (`idle_restart`) and is kept while the application limits the
-            sender.
+        window_decay: whether an unused window behaves as in Linux: it halves for each
+            retransmission timeout of idle time, when ssthresh becomes at least 3/4 of it, and grows
+            if it was in full use when data were last sent. The clock of the sample stops only while
+            idle, and rates are `app_limited` from the writes on that find room. Not with a
+            controller's ``window="own"``. False: the window falls to the initial window at the end
+            of an idle period (`idle_restart`).
         initial_rto: retransmission timeout before the first RTT is measured.
         min_rto: smallest retransmission timeout.
         max_rto: largest retransmission timeout.
@@ -143,8 +142,9 @@ class Transport(Record):
             no loss is spurious.
         eifel: whether the sender undoes the response to a loss or a timeout if the first ACK after
             the retransmission echoes the timestamp of the original packet (Eifel, RFC 3522 and
-            4015), as in Linux: as with `dsack`, a round trip earlier, and the recovery ends
-            (packet model).
+            4015), as in Linux: as with `dsack`, a round trip earlier, and the recovery ends. With
+            "rack-tlp" the retransmission timer then has an RTT sample of a retransmission
+            too (packet model).
     """
 
     initial_window: float = _setting(10.0, positive, "packets")

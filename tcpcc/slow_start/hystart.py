@@ -11,7 +11,9 @@ In slow start with W >= hystart_low_window (W = cwnd), ssthresh <- W if
 (2)  delay: the smallest of the first `rtt_samples` RTTs of a round exceeds minRTT by more than
      minRTT/8, bounded by rtt_thresh_min and rtt_thresh_max
 
-`hystart_detect` chooses: 1 train, 2 delay, 3 either. It applies in every slow start, as in Linux.
+`hystart_detect` chooses: 1 train, 2 delay, 3 either. As in Linux it ends a slow start once
+(``found``), and again after a timeout (``bictcp_state``). A slow start after an idle time goes on
+to ssthresh.
 
 Differences from Linux
     The gap is per packet acknowledged: an ACK of two packets may come after twice the time.
@@ -24,6 +26,8 @@ import math
 
 from tcpcc.definition import Param, State, register
 from tcpcc.slow_start.start_up import StartUp
+
+TIMEOUT = 2.0  # `ack.phase` after a timeout
 
 
 def on_round(s, p, ack):
@@ -63,7 +67,14 @@ def rise(p, rtt):
     return min(max(rtt / 8, p.rtt_thresh_min), p.rtt_thresh_max)
 
 
+def on_restart(s, p, ack):
+    if ack.phase == TIMEOUT:
+        s.hystart_found = 0.0
+
+
 def on_ack(s, p, ack, before):
+    if s.hystart_found != 0:
+        return
     if ack.srtt == 0:  # the first packets were sent twice: Linux ignores ACKs without an RTT
         return
     if ack.rtt > 0 and s.hystart_samples < p.rtt_samples:
@@ -73,6 +84,7 @@ def on_ack(s, p, ack, before):
     by_delay = delayed(s, p, ack) and p.hystart_detect != 1
     if before >= p.hystart_low_window and (by_train or by_delay):
         s.ssthresh = min(s.ssthresh, s.cwnd)
+        s.hystart_found = 1.0
 
 
 def check(p):
@@ -97,6 +109,7 @@ hystart = register(
         source="Ha, Rhee 2011; Linux",
         on_ack=on_ack,
         on_round=on_round,
+        on_restart=on_restart,
         params={
             **PARAMS,
             "hystart_low_window": Param(
@@ -109,6 +122,7 @@ hystart = register(
             "hystart_began": State(0, "s", "start of the round"),
             "hystart_last": State(0, "s", "time of the last ACK of the round's train"),
             "hystart_rtt": State(math.inf, "s", "smallest of the round's first RTTs"),
+            "hystart_found": State(0, "0 or 1", "whether the rule has ended a slow start"),
             "hystart_samples": State(0, "packets", "number of these RTTs"),
         },
         validate=check,

@@ -109,9 +109,10 @@ RARE: dict[str, type] = {
     "idle_restart": int, "stamps": int, "stamp_mask": int,
     # whether a repeated timeout keeps ssthresh; last segment retransmitted by the timer
     "hold_ssthresh": FLAG, "flight_ssthresh": FLAG, "timer_seq": int,
-    # `window_decay`: when the window was last in full use or shrunk, s; most packets outstanding
-    # since; most of the current window of data, its last segment, whether it was in full use
-    "used_at": float, "most_used": int, "most_out": int, "usage_seq": int, "was_full": FLAG,
+    # `window_decay`: most packets outstanding in the current window of data, the segment after it,
+    # whether the congestion window was in full use, `next_seq` when this was noted
+    "most_out": int, "usage_seq": int, "was_full": FLAG, "noted_seq": int,
+    "resent_at": float,  # time of the last retransmission, s
     # whether window cuts may be undone, the receiver reports duplicates, Eifel detection is used.
     # The episode that may be undone: its first segment (-1: no episode), the last segment
     # outstanding at its start, retransmissions not yet reported as unneeded, the window before

@@ -69,6 +69,7 @@ def emit(f, seq, now):
         segment.transmits += 1
         segment.flags |= RETRANSMITTED
         f.once_from = max(f.once_from, seq + 1)
+        f.resent_at = now
         note_retransmission(f)
         f.retransmitted += 1
     segment.sent_at = now

@@ -22,6 +22,7 @@ from tcpcc.transport.flow_record import (
 from tcpcc.transport.output import in_force
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.undo import note_answer, was_the_last
+from tcpcc.transport.unused import is_used
 
 sample_at = accessor(sample_dtype)
 
@@ -231,6 +232,15 @@ def outstanding_before(f, packets):
 
 
 @compiled
+def is_unused(f, packets):
+    """Whether the receiver or the application limited the sender when `packets` packets, now
+    acknowledged, were outstanding; with `window_decay`, when data were last sent."""
+    if f.window_decay != 0:
+        return f.window_validation != 0 and not is_used(f)
+    return is_limited(f, outstanding_before(f, packets))
+
+
+@compiled
 def report_acked(f, now, packets, rtt):
     """Report `packets` newly acknowledged packets to the controller.
 
@@ -252,7 +262,7 @@ def report_acked(f, now, packets, rtt):
     a.delivered = float(packets + f.unreported)
     a.transmits = 0.0
     f.unreported = 0
-    if is_limited(f, outstanding_before(f, packets)):
+    if is_unused(f, packets):
         a.limited = 1.0
         a.growing = 0.0
         pause(f, a, since)

@@ -35,7 +35,7 @@ from tcpcc.transport.rules import (
     undo_recovery,
 )
 from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
-from tcpcc.transport.unused import halve_for_idle_time, shrink_unused
+from tcpcc.transport.unused import halve_for_idle_time, note_use
 
 
 @compiled
@@ -52,6 +52,8 @@ def resume_sending(f, now):
         recover(f, now, f.recovery_resume)
     else:
         fill(f, now, f.burst)
+    if f.window_decay != 0:
+        note_use(f)
 
 
 @compiled
@@ -66,9 +68,10 @@ def open_connection(f, now):
     f.finished = math.nan
     f.mark_edge = -1
     f.paused = 0.0
-    f.sampled_at = f.used_at = now
-    f.most_used = f.most_out = 0
-    f.usage_seq = -1
+    f.sampled_at = now
+    f.most_out = 0
+    f.resent_at = -math.inf
+    f.usage_seq = f.noted_seq = -1
     f.was_full = 0
     f.carried = 0.0
     f.in_piece = 0
@@ -132,9 +135,10 @@ def receive_ack(f, now, ack, trigger, low, high):
         recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
         report_delivery(f, now)  # does nothing if the loss recovery has called it
-        note_limited(f, window_at(f.state, 0).cwnd)
+        if f.window_decay == 0:  # Linux looks only when the application writes (tcp_sendmsg)
+            note_limited(f, window_at(f.state, 0).cwnd)
     if f.window_decay != 0:
-        shrink_unused(f, now)
+        note_use(f)
     f.marked = 0
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
@@ -270,7 +274,6 @@ def restart_window(f, idle):
         s.cwnd = min(s.cwnd, f.initial_window)
     else:
         halve_for_idle_time(s, f.initial_window, timeout_interval(f), idle)
-        f.most_used = 0
 
 
 @compiled
@@ -283,6 +286,8 @@ def write_data(f, now):
     """
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
+        if f.window_decay != 0:  # lsndtime counts retransmissions too
+            last = max(last, f.resent_at)
         if f.idle_restart != 0 and f.owns_window == 0 and now - last > max(f.rto, f.min_rto):
             restart_window(f, now - last)
         # Linux counts from the last packet sent (bictcp_cwnd_event)
@@ -293,8 +298,6 @@ def write_data(f, now):
     if f.phase == OPEN and f.dupacks == 0:
         f.burst = f.max_burst
         resume_sending(f, now)
-        if f.window_decay != 0:
-            shrink_unused(f, now)
 
 
 @compiled

@@ -1,36 +1,33 @@
-"""Windows that are not used shrink, as in Linux (`Transport.window_decay`).
+"""Windows that are not used: they do not grow, and shrink when idle, as in Linux
+(`Transport.window_decay`).
 
-Source: net/ipv4/tcp_output.c, ``tcp_cwnd_restart``, ``tcp_cwnd_validate``,
-``tcp_cwnd_application_limited``; include/net/tcp.h, ``tcp_is_cwnd_limited``; RFC 2861.
+Source: net/ipv4/tcp_output.c, ``tcp_cwnd_restart``, ``tcp_write_xmit``, ``tcp_cwnd_validate``;
+include/net/tcp.h, ``tcp_is_cwnd_limited``; RFC 2861.
 
 - After an idle period longer than a retransmission timeout the window halves once per timeout of
-  it, but not below the initial window.
-- If the application has not used the window for a timeout, the window falls halfway to the largest
-  number of packets outstanding in that time, or to the initial window if that is larger.
-- Before either, ssthresh becomes at least 3/4 of the window.
+  it, but not below the initial window. ssthresh becomes at least 3/4 of the window before.
+- The window grows while it was in full use when data were last sent, so also while the last window
+  of data is acknowledged (:func:`is_used`).
 
-Linux does not shrink a window that the receiver limits: the application then waits for its socket's
-buffer (``SOCK_NOSPACE``). Nor that of a controller with ``cong_control`` (here ``window="own"``).
+RFC 2861's third rule, a window that falls halfway to its use, has no effect in Linux:
+``tcp_cwnd_application_limited`` acts a timeout after ``snd_cwnd_stamp``, which ``tcp_cong_avoid``
+(tcp_input.c) sets with every ACK of new data.
+
+The window of a controller with ``cong_control`` (here ``window="own"``) does not halve.
 """
 
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.transport.flow_record import OPEN, window_at
-from tcpcc.transport.rto import timeout_interval
-
-
-@compiled
-def keep_threshold(s):
-    """``tcp_current_ssthresh``: ssthresh remembers 3/4 of the window."""
-    s.ssthresh = max(s.ssthresh, float(math.floor(s.cwnd / 2) + math.floor(s.cwnd / 4)))
+from tcpcc.transport.flow_record import window_at
 
 
 @not_inlined
 def halve_for_idle_time(s, initial_window, rto, idle):
-    """``tcp_cwnd_restart``: window `s` after `idle` s without sending."""
+    """``tcp_cwnd_restart``: window `s` after `idle` s without sending; ssthresh as in
+    ``tcp_current_ssthresh``."""
     least = min(initial_window, s.cwnd)
-    keep_threshold(s)
+    s.ssthresh = max(s.ssthresh, float(math.floor(s.cwnd / 2) + math.floor(s.cwnd / 4)))
     idle -= rto
     while idle > 0 and s.cwnd > least:
         s.cwnd = float(math.floor(s.cwnd / 2))
@@ -39,37 +36,25 @@ def halve_for_idle_time(s, initial_window, rto, idle):
 
 
 @compiled
-def is_full(f, s, out):
-    """``tcp_is_cwnd_limited``: the window, in slow start half of it, was in use."""
+def is_used(f):
+    """``tcp_is_cwnd_limited``: the window was in full use when data were last sent, or in slow
+    start half of it. This does not change while the last window of data is acknowledged."""
+    s = window_at(f.state, 0)
     return f.was_full != 0 or (s.cwnd < s.ssthresh and s.cwnd < 2 * f.most_out)
 
 
 @compiled
-def shrink_unused(f, now):
-    """``tcp_cwnd_validate``, after something may have been sent."""
-    s = window_at(f.state, 0)
+def note_use(f):
+    """``tcp_cwnd_validate``, after something may have been sent. If nothing was, and no data wait
+    for the congestion window, its use stays as it was."""
+    cwnd = math.floor(window_at(f.state, 0).cwnd)
+    waits = f.next_seq < f.to_send and cwnd < f.rwnd
+    if f.more != 0 or (f.next_seq == f.noted_seq and not waits):
+        return
+    f.noted_seq = f.next_seq
     out = f.next_seq - f.high_ack - 1
-    full = out >= math.floor(s.cwnd)
-    if f.high_ack >= f.usage_seq or full or (f.was_full == 0 and out > f.most_out):
+    full = waits or out >= cwnd
+    if f.high_ack + 1 >= f.usage_seq or full or (f.was_full == 0 and out > f.most_out):
         f.was_full = 1 if full else 0
         f.most_out = out
         f.usage_seq = f.next_seq
-    if is_full(f, s, out) or f.owns_window != 0:
-        f.most_used = 0
-        f.used_at = now
-        return
-    f.most_used = max(f.most_used, out)
-    if now - f.used_at >= timeout_interval(f):
-        if f.phase == OPEN and f.next_seq >= f.to_send:
-            fall_halfway(f, s)
-        f.used_at = now
-
-
-@compiled
-def fall_halfway(f, s):
-    """``tcp_cwnd_application_limited``."""
-    used = max(float(f.most_used), f.initial_window)
-    if used < s.cwnd:
-        keep_threshold(s)
-        s.cwnd = float(math.floor((s.cwnd + used) / 2))
-    f.most_used = 0

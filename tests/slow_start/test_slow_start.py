@@ -104,6 +104,19 @@ def test_hystart_waits_for_its_low_window():
     assert 16 <= s.ssthresh <= 32 + 8
 
 
+def test_hystart_ends_slow_start_once_and_again_after_a_timeout():
+    """Linux: ``found``. A slow start after an idle time goes on to ssthresh."""
+    c, s, p, a = begin("reno", "hystart", hystart_detect=2)
+    rounds(c, s, p, a, [0.1] * 6 + [0.2])
+    assert s.ssthresh < np.inf
+    for rule, phase, ends in ((c.on_loss, 1.0, False), (c.on_timeout, 2.0, True)):
+        a.phase = phase
+        rule(s, p, a)
+        s.cwnd, s.ssthresh, a.phase = 10.0, 300.0, 0.0
+        rounds(c, s, p, a, [0.1] * 3 + [0.2])
+        assert (s.ssthresh < 300) == ends
+
+
 @pytest.mark.parametrize(("base", "rise"), [(0.016, 0.004), (0.1, 0.0125), (0.5, 0.016)])
 @pytest.mark.parametrize("slow_start", ["hystart", "hystart++"])
 def test_delay_counts_above_an_eighth_between_4_and_16_ms(slow_start, base, rise):

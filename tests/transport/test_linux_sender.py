@@ -347,19 +347,36 @@ def trickle(make, seconds, **settings):
     return end, windows
 
 
-def test_an_unused_window_falls_halfway_to_its_use_once_per_timeout():
-    """tcp_cwnd_application_limited, and only with `window_decay`."""
+def test_a_window_that_the_application_does_not_use_is_kept():
+    """``tcp_cwnd_application_limited`` has no effect: each ACK sets ``snd_cwnd_stamp``."""
     end, windows = trickle(tc.Transport.linux, 3.0)
-    seen = list(dict.fromkeys(w for _, w in windows))
-    expected = [600]
-    while expected[-1] > 11:
-        expected.append((expected[-1] + 10) // 2)
-    assert seen[: len(expected)] == expected[: len(seen)]
-    assert seen[-1] <= 12
-    assert float(end.state["ssthresh"][0]) == 450
-    first = next(now for now, w in windows if w < 600)
-    assert first == pytest.approx(0.1 + timeout_of(end), abs=0.1)
-    assert trickle(tc.Transport.linux, 3.0, window_decay=False)[0].cwnd == 600
+    assert {w for _, w in windows} == {600}
+    assert float(end.state["ssthresh"][0]) == 300
+
+
+@pytest.mark.parametrize(("decay", "after"), [(True, 40), (False, 27)])
+def test_slow_start_goes_on_while_the_last_window_is_acknowledged(decay, after):
+    """``tcp_is_cwnd_limited`` keeps what it was when data were last sent: the window was full."""
+    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=30, window_decay=decay)
+    end.start()
+    end.ack(0.1, 9)
+    assert (end.cwnd, end.next_seq) == (20, 30)
+    for k in range(10, 30):
+        end.ack(0.3 + k / 1000, k)
+    assert end.cwnd == pytest.approx(after, abs=1)
+
+
+def test_a_window_that_is_partly_used_grows_to_twice_its_use():
+    """Slow start, ``max_packets_out``."""
+    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=10)
+    end.start()
+    end.write(0.0, 10)
+    end.ack(0.1, 9)
+    end.state["cwnd"] = 25.0
+    end.write(0.15, 30)
+    for k in range(10, 30):
+        end.ack(0.2 + k / 1000, k)
+    assert end.cwnd == 40
 
 
 def test_a_window_that_the_receiver_limits_does_not_fall():
@@ -371,7 +388,45 @@ def test_a_window_that_the_receiver_limits_does_not_fall():
     assert end.cwnd == 600
 
 
-def test_bbrs_window_does_not_fall():
-    """tcp_cwnd_validate leaves controllers with cong_control alone."""
-    end, _ = trickle(tc.Transport.linux, 1.0, controller="bbr")
-    assert end.most_used == 0
+def test_a_retransmission_is_no_idle_time():
+    """``lsndtime``: the window does not halve a timeout after the last new packet."""
+    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=10)
+    end.start()
+    end.write(0.0, 10)
+    end.ack(0.1, 9)
+    end.state["cwnd"], end.state["ssthresh"] = 200.0, 50.0
+    end.set(resent_at=0.5)
+    end.write(0.6, 20)
+    assert end.cwnd == 200
+
+
+def test_the_echo_of_a_retransmission_gives_the_timer_an_rtt():
+    """``tcp_ack_update_rtt``, with timestamps."""
+    smoothed = []
+    for eifel in (True, False):
+        end = Endpoint("rack-tlp", make=tc.Transport.linux, size=20, eifel=eifel)
+        end.start()
+        for k in range(1, 5):
+            end.ack(0.4 + k / 1000, -1, k, (1, k + 1))
+        assert end.retransmitted == 1
+        end.ack(0.5, 9, 0)
+        smoothed.append(end.srtt8)
+    assert smoothed[0] < smoothed[1]
+
+
+def test_a_probe_and_the_recovery_that_follows_are_one_loss_event():
+    """``tcp_init_cwnd_reduction`` forgets the probe. Two bursts overflow the buffer. The end of
+    the second is lost; the probe repeats its last packet, and its ACK begins a recovery."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 40, access_delay=0)
+    flow = tc.Flow.linux("reno", size=14)
+    sim = tc.PacketSimulation(tc.Scenario(net, [flow], duration=1.74))
+
+    def write():
+        for packets in (35, 140, 70, 14):
+            yield sim.env.timeout(0.35)
+            sim.flow("reno1").send(packets)
+
+    sim.env.process(write())
+    sim.run()
+    assert sim.flow("reno1").acknowledged == 274
+    assert sim.flow("reno1").loss_events == 2

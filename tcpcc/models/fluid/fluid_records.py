@@ -96,8 +96,8 @@ TOTALS: dict[str, type] = {
     "round_min": float,
 }  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
-#: duplicates; `late`, sent during it; `holes`, to be filled. `repair_lost`: lost retransmissions, of
-#: which the timer learns.
+#: duplicates; `late`, sent during it; `holes`, to be filled. `repair_lost`: those of which only
+#: the timer learns, sent again before.
 RECOVERY: dict[str, type] = {
     "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "dupack_threshold": float,
     "pending": float, "pending_from": float, "detect_at": float, "fresh": float,

@@ -143,6 +143,7 @@ def enter_rack_recovery(s, f, now):
     s.flight_at_loss = max(f.next_seq - (f.high_ack + 1), 1)
     s.known_at_loss = d.total - 1
     s.prr_out = 0
+    s.probed = -1  # one loss event (Linux, tcp_init_cwnd_reduction)
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     lost(f, now, first.transmits, f.max_seq - f.high_ack)
     restart_timer(f, now)
@@ -289,6 +290,8 @@ def on_ack(s, p, f):
     if d.news > 0 and d.rtt > 0 and (f.ack == f.high_ack or f.phase == RECOVERY):
         measure(f, f.now, d.rtt)  # a selective acknowledgement gives a sample too, as in Linux
         f.backoff = 1
+    elif f.eifel != 0 and f.ack > f.high_ack and d.news > 0:
+        measure_by_echo(f)
     was_open = f.phase == OPEN
     if f.ack > f.high_ack:
         advance_by(s, f, f.now)
@@ -304,6 +307,14 @@ def on_ack(s, p, f):
     report_delivery(f, f.now)
     safe = f.high_ack > high_ack and d.lost == lost_before
     go_on(s, f, known, f.max_burst, safe)
+
+
+def measure_by_echo(f):
+    """An RTT of a retransmitted packet for the timer: the ACK echoes its timestamp (RFC 7323, 4;
+    Linux, ``tcp_ack_update_rtt``)."""
+    segment = segment_at(f.segments, f.trigger & f.segment_mask)
+    if segment.transmits > 1:
+        measure(f, f.now, f.now - segment.sent_at)
 
 
 def go_on(s, f, known, burst, safe):

@@ -60,7 +60,7 @@ def _simulated(item: tables.Item, models: tuple[str, ...], accept: bool) -> tabl
     accepted = tables.stored(item)
     found: dict[tables.Key, tuple[float, ...]] = {}
     for model in models:
-        mine, cost = tables.simulated(item.cells(), model, item.seeds, title=item.name)
+        mine, cost = tables.simulated(item.cells(), model, item.seeds[model], title=item.name)
         print(f"{item.name}, {model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
         found |= mine
     if accept:

@@ -1,4 +1,4 @@
-"""Figures in the shape of the paper's: measures of ten flows, and the share of BBR beside one flow."""
+"""Figures in the shape of the paper: measures of ten flows; share of BBR beside one other flow."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _buffers(ax: Axes, ticks: tuple[int, ...]) -> None:
 
 
 def draw_ten(numbers: Numbers) -> Figure:
-    """Jain's index, loss and mean backlog against the buffer: a row per measure, a column per pair."""
+    """Measures of ten flows against the buffer: a row for each measure, a column for each pair."""
     import matplotlib.pyplot as plt
 
     measures = tables.MEASURES
@@ -85,7 +85,7 @@ def draw_ten(numbers: Numbers) -> Figure:
 
 
 def draw_single(numbers: Numbers) -> Figure:
-    """Share of the link of all BBR flows beside one flow: a row per set, a column per number."""
+    """BBR's share against the buffer: a row for each set, a column for each number of flows."""
     import matplotlib.pyplot as plt
 
     columns = s.SINGLE_FLOWS

@@ -26,7 +26,8 @@ import tcpcc as tc
 from experiments.bbr_cubic.scenarios import FAST, HEADER, PACKET, SPREAD, WINDOW, Network
 from experiments.seeds import seeds_up_to
 
-TEN_SEEDS, SINGLE_SEEDS = seeds_up_to(10), seeds_up_to(3)
+TEN_SEEDS = {"packet": seeds_up_to(10), "fluid": seeds_up_to(10)}
+SINGLE_SEEDS = {"packet": seeds_up_to(3), "fluid": seeds_up_to(1)}
 INTERVAL = 1.0  # s, of the record
 
 TEN = Network(100, 35)  # base RTT: mean over flows

@@ -67,7 +67,7 @@ def of_single(run: tc.Run) -> dict[str, float]:
 def simulated(
     cells: Iterable[Cell],
     model: str = "packet",
-    seeds: Sequence[int] = s.TEN_SEEDS,
+    seeds: Sequence[int] = (1,),
     *,
     jobs: int | None = None,
     progress: bool | None = None,
@@ -145,11 +145,11 @@ def _single_columns(key: Key) -> tuple[object, ...]:
 
 
 class Item(NamedTuple):
-    """One of the two experiments: its cells, seeds and files."""
+    """One of the two experiments: its cells, seeds by model, and files."""
 
     name: str
     cells: Callable[[], Sequence[Cell]]
-    seeds: Sequence[int]
+    seeds: Mapping[str, Sequence[int]]
     columns: tuple[str, ...]
     parse: Callable[[Mapping[str, str]], tuple[Cell, str]]
     write: Callable[[Key], tuple[object, ...]]

@@ -35,7 +35,7 @@ def pair(first: str, second: str) -> str:
 
 
 def _series(
-    ax: Axes, numbers: Numbers, source: str, cells: Mapping[float, Cell], measure: str
+    ax: Axes, numbers: Numbers, source: str, cells: Mapping[int, Cell], measure: str
 ) -> None:
     """Means against the buffer: bars for the test-bed's range, a band for the range over seeds."""
     known = {x: numbers.get(Key(source, cell, measure)) for x, cell in cells.items()}

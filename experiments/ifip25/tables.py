@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -140,8 +139,9 @@ def _single(row: Mapping[str, str]) -> tuple[Cell, str]:
 
 
 def _single_columns(key: Key) -> tuple[object, ...]:
-    bbr, other, network, buffer, flows = key.cell
-    return bbr, other, f"{network.rate:g}", f"{network.rtt:g}", buffer, flows
+    cell = key.cell
+    assert isinstance(cell, Single)
+    return cell.bbr, cell.other, *map("{:g}".format, cell.network), cell.buffer, cell.flows
 
 
 class Item(NamedTuple):
@@ -199,8 +199,7 @@ def store(item: Item, numbers: Numbers) -> None:
             writer.writerow([key.source, *item.write(key), " ".join(f"{v:.5g}" for v in values)])
 
 
-@cache
-def published(item: Item) -> Numbers:
+def published(item: Item) -> dict[Key, tuple[float, ...]]:
     """Numbers of the test-bed and of the published fluid model."""
     return read(item, item.published)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -34,35 +35,25 @@ SINGLE_CELLS = tuple(
 )
 
 
-def _flows(**settings: object) -> Change:
-    return lambda case: case.replace(flows=[flow.replace(**settings) for flow in case.flows])
+def _each(change: Callable[[Any], tc.Flow]) -> Change:
+    """Change every flow."""
+    return lambda case: case.replace(flows=[change(flow) for flow in case.flows])
 
 
-def _longer(case: tc.Scenario) -> tc.Scenario:
-    return case.replace(
-        flows=[flow.replace(access_delay=flow.access_delay + LONGER / 4) for flow in case.flows]
-    )
+_unchanged = _each(lambda flow: flow)
+_at_once = _each(lambda flow: flow.replace(processing=0.0))
+_longer = _each(lambda flow: flow.replace(access_delay=flow.access_delay + LONGER / 4))
+_pieces = _each(lambda flow: flow.replace(transport=flow.transport.replace(gso_segments=4)))
 
 
 def _jitter(case: tc.Scenario) -> tc.Scenario:
     return case.replace(changes=[tc.Change(0, "bottleneck", jitter=JITTER)])
 
 
-def _pieces(case: tc.Scenario) -> tc.Scenario:
-    return case.replace(
-        flows=[
-            flow.replace(transport=flow.transport.replace(gso_segments=4)) for flow in case.flows
-        ]
-    )
-
-
 def _first(group: str) -> Change:
     """Flows of `group` start `LATE` before the others."""
-    return lambda case: case.replace(
-        flows=[
-            flow if flow.group == group else flow.replace(start=flow.start + LATE)
-            for flow in case.flows
-        ]
+    return _each(
+        lambda flow: flow if flow.group == group else flow.replace(start=flow.start + LATE)
     )
 
 
@@ -79,25 +70,20 @@ def bounded() -> Controller:
     return dataclasses.replace(get("bbr3"), name="bbr3_bounded", on_ack=_bounded)
 
 
-def _as_linux(case: tc.Scenario) -> tc.Scenario:
-    return case.replace(
-        flows=[
-            flow.replace(controller=bounded()) if flow.controller == "bbr3" else flow
-            for flow in case.flows
-        ]
-    )
-
+_as_linux = _each(
+    lambda flow: flow.replace(controller=bounded()) if flow.controller == "bbr3" else flow
+)
 
 TEN_CHANGES: Mapping[str, Change] = {
-    "no change": _flows(),
+    "no change": _unchanged,
     f"base RTT {LONGER * 1e3:g} ms longer": _longer,
-    "hosts send at once": _flows(processing=0.0),
+    "hosts send at once": _at_once,
     f"jitter of up to {JITTER * 1e3:g} ms, in order": _jitter,
     "pieces of at least 4 packets": _pieces,
 }
 SINGLE_CHANGES: Mapping[str, Change] = {
-    "no change": _flows(),
-    "hosts send at once": _flows(processing=0.0),
+    "no change": _unchanged,
+    "hosts send at once": _at_once,
     f"BBRv3 starts {LATE:g} s before CUBIC": _first("bbr"),
     f"CUBIC starts {LATE:g} s before BBRv3": _first("other"),
     "extra of at most 0.1 s, as in Linux": _as_linux,
@@ -131,21 +117,23 @@ def ten(seed: int = 1) -> list[dict[str, object]]:
 def single() -> list[dict[str, object]]:
     """BBR's share by change, means of the seeds, and the test-bed's."""
     item = tables.ITEMS["single"]
+    numbers = tables.published(item)
     told = {
-        f"{cell.buffer} BDP, n = {cell.flows}": np.mean(
-            tables.published(item)[tables.Key(tables.TESTBED, cell, tables.RATE)]
+        f"{cell.buffer} BDP, n = {cell.flows}": float(
+            np.mean(numbers[tables.Key(tables.TESTBED, cell, tables.RATE)]) / cell.network.rate
         )
-        / cell.network.rate
         for cell in SINGLE_CELLS
     }
-    rows: list[dict[str, object]] = [
-        {"change": "test-bed"} | {k: f"{v:.2f}" for k, v in told.items()}
-    ]
+    rows: list[dict[str, object]] = [_shares("test-bed", told)]
     for name, change in SINGLE_CHANGES.items():
         cases = [
             change(cell.scenario(seed)) for cell in SINGLE_CELLS for seed in item.seeds["packet"]
         ]
         rates = [tables.of_single(run)[tables.RATE] for run in tc.simulate_many(cases)]
         shares = np.reshape(rates, (len(SINGLE_CELLS), -1)).mean(axis=1) / 10
-        rows.append({"change": name} | {k: f"{v:.2f}" for k, v in zip(told, shares, strict=True)})
+        rows.append(_shares(name, dict(zip(told, shares.tolist(), strict=True))))
     return rows
+
+
+def _shares(name: str, shares: Mapping[str, float]) -> dict[str, object]:
+    return {"change": name, **{cell: f"{share:.2f}" for cell, share in shares.items()}}

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAMES = {"bbr": "BBR", "bbr3": "BBRv3", "cubic": "CUBIC", "reno": "Reno"}
 LABELS = {"jain": "Jain's index", "loss": "Loss (%)", "occupancy": "Buffer filled (%)"}
 
 LOOKS: Mapping[str, Mapping[str, Any]] = {
@@ -27,11 +26,6 @@ LOOKS: Mapping[str, Mapping[str, Any]] = {
     "packet": {"label": "packets", "color": plots.BLUE, "lw": 1.3},
     "fluid": {"label": "fluid", "color": plots.ORANGE, "ls": plots.FLUID_LOOK["ls"], "lw": 1.3},
 }
-
-
-def pair(first: str, second: str) -> str:
-    """Title of a pair."""
-    return f"{NAMES[first]}, {NAMES[second]}"
 
 
 def _series(
@@ -73,7 +67,7 @@ def draw_ten(numbers: Numbers) -> Figure:
                 for source in LOOKS:
                     _series(ax, numbers, source, cells, measure)
                 _buffers(ax, (1, 4, 16, 64))
-            charts.title(axes[0, k], k, pair(*names))
+            charts.title(axes[0, k], k, s.title(*names))
         for ax, measure in zip(axes[:, 0], measures, strict=True):
             ax.set_ylabel(LABELS[measure])
         axes[0, 0].set_ylim(0, 1.05)
@@ -106,7 +100,7 @@ def draw_single(numbers: Numbers) -> Figure:
                 for source in (TESTBED, "packet", "fluid"):
                     _series(ax, shares, source, cells, tables.RATE)
                 _buffers(ax, (1, 4, 16, 64))
-            row[0].set_ylabel(f"{pair(*each[:2])}\n{each[2]}")
+            row[0].set_ylabel(f"{s.title(*each[:2])}\n{each[2]}")
         for ax, n in zip(axes[0], columns, strict=True):
             ax.set_title(f"{n} BBR flow{'s' * (n > 1)}", loc="left")
         axes[0, 0].set(ylim=(0, 1.02), yticks=(0, 0.5, 1))

@@ -52,6 +52,14 @@ SETS = (
 )
 
 
+NAMES = {"bbr": "BBR", "bbr3": "BBRv3", "cubic": "CUBIC", "reno": "Reno"}
+
+
+def title(first: str, second: str) -> str:
+    """Both algorithms, as papers write them."""
+    return f"{NAMES[first]}, {NAMES[second]}"
+
+
 class Ten(NamedTuple):
     """Five flows of each of two algorithms; buffer in units of 10 ms."""
 

@@ -242,7 +242,7 @@ def _summary_ten(numbers: Numbers) -> list[dict[str, object]]:
     rows = []
     for pair in s.PAIRS:
         cells = [cell for cell in s.ten() if cell[:2] == pair]
-        row: dict[str, object] = {"pair": ", ".join(pair)}
+        row: dict[str, object] = {"pair": s.title(*pair)}
         for measure in MEASURES:
             for source in SOURCES:
                 row[f"{measure}: {source}"] = mean_error(numbers, source, cells, measure)
@@ -256,7 +256,7 @@ def _summary_single(numbers: Numbers) -> list[dict[str, object]]:
         for low, high in ((1, 8), (16, 64)):
             cells = [c for c in s.single() if c[:3] == each and low <= c.buffer <= high]
             row: dict[str, object] = {
-                "BBR": each[0], "beside": each[1], "network": str(each[2]),
+                "BBR": s.NAMES[each[0]], "beside": s.NAMES[each[1]], "network": str(each[2]),
                 "buffers": f"{low} to {high}",
             }  # fmt: skip
             for source in (TESTBED, *MODELS):

@@ -66,7 +66,7 @@ def _bounded(s, p, a):
 
 @cache
 def bounded() -> Controller:
-    """BBRv3 with Linux' bound of `extra`."""
+    """BBRv3 with Linux' bound of `extra`, except in STARTUP."""
     return dataclasses.replace(get("bbr3"), name="bbr3_bounded", on_ack=_bounded)
 
 
@@ -86,7 +86,7 @@ SINGLE_CHANGES: Mapping[str, Change] = {
     "hosts send at once": _at_once,
     f"BBRv3 starts {LATE:g} s before CUBIC": _first("bbr"),
     f"CUBIC starts {LATE:g} s before BBRv3": _first("other"),
-    "extra of at most 0.1 s, as in Linux": _as_linux,
+    "extra of at most 0.1 s after STARTUP": _as_linux,
 }
 
 
@@ -109,7 +109,7 @@ def ten(seed: int = 1) -> list[dict[str, object]]:
             jain, queue = (
                 tables.mean_error(numbers, "packet", mine, m) for m in ("jain", "occupancy")
             )
-            row[", ".join(pair)] = f"{jain:.3f} / {queue:.1f}"
+            row[s.title(*pair)] = f"{jain:.3f} / {queue:.1f}"
         rows.append(row)
     return rows
 

@@ -18,8 +18,8 @@ from experiments.bbr_cubic.scenarios import Network
 from experiments.ifip25 import scenarios as s
 from experiments.ifip25 import tables
 from experiments.ifip25.scenarios import Cell, Single, Ten
-from tcpcc.controllers import Controller, bbr3, get
-from tcpcc.controllers.bbr3 import bdp, budget, window_gain
+from tcpcc.controllers import Controller, get
+from tcpcc.controllers.bbr3 import bdp, budget, on_ack, window_gain
 
 Change = Callable[[tc.Scenario], tc.Scenario]
 
@@ -58,7 +58,7 @@ def _first(group: str) -> Change:
 
 
 def _bounded(s, p, a):
-    bbr3.on_ack(s, p, a)
+    on_ack(s, p, a)
     if s.full != 0:
         extra = min(s.extra_best[0], LINUX_EXTRA * s.bw)
         s.cwnd = min(s.cwnd, budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + extra))

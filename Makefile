@@ -50,6 +50,7 @@ accept: $(READY)
 	TCPCC_QUICK=1 $(BIN)/tcpcc reproduce --accept
 	$(BIN)/tcpcc reproduce variants --accept --figures --scorecard docs/variants.md
 	$(BIN)/tcpcc reproduce bbr_cubic --accept --figures
+	$(BIN)/tcpcc reproduce ifip25 --accept --figures
 	$(BIN)/python -m experiments.response
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 

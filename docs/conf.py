@@ -44,6 +44,7 @@ html_sidebars = {
         "variants",
         "league",
         "bbr_cubic",
+        "ifip25",
     )
 }
 html_static_path = ["static"]

@@ -287,7 +287,8 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument(
         "paper",
         nargs="?",
-        help="default: all; variants: the table of all controllers; bbr_cubic: BBR beside CUBIC",
+        help="default: all; variants: the table of all controllers; bbr_cubic, ifip25: BBR on a "
+        "test-bed",
     )
     again.add_argument(
         "item",

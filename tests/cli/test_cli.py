@@ -311,7 +311,10 @@ def one_line(capsys):
         (["run", "{toml}", "--save", "{toml}/no/x.nc"], "no such directory"),
         (["run", "{toml}", "--plot", "x.jpeg"], "must end in .png"),
         (["run", "{toml}", "--after", "99"], "contains no bin"),
-        (["reproduce", "quick_vega"], "did you mean 'quick_vegas'? known: bbr_cubic, l4s, "),
+        (
+            ["reproduce", "quick_vega"],
+            "did you mean 'quick_vegas'? known: bbr_cubic, ifip25, l4s, ",
+        ),
         (["reproduce", "varaints"], "did you mean 'variants'"),
         (["reproduce", "quick_vegas", "table_9"], "unknown item"),
         (["reproduce", "--model", "x"], "unknown model"),

@@ -1,0 +1,304 @@
+"""Numbers from runs, their distance from the test-bed, and files of published and own numbers."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.ifip25 import scenarios as s
+from experiments.ifip25.scenarios import Cell, Network, Single, Ten
+from experiments.published import DATA
+from tcpcc.files import whole_file
+from tcpcc.many import Simulations
+
+MODELS = ("packet", "fluid")
+TESTBED, PUBLISHED = "testbed", "published_model"
+
+MEASURES = ("jain", "loss", "occupancy")
+"""Measures of ten flows: Jain's index, loss and mean backlog in per cent."""
+
+RATE = "rate"
+"""Measure of the other experiment: throughput of all BBR flows, Mb/s."""
+
+
+class Key(NamedTuple):
+    """A number: who measured it, the cell, the measure."""
+
+    source: str
+    cell: Cell
+    measure: str
+
+
+Numbers = Mapping[Key, tuple[float, ...]]
+"""Values by key: one for each trial or seed."""
+
+
+def jain(rates: np.ndarray) -> float:
+    """Jain's fairness index."""
+    return float(rates.sum() ** 2 / (rates.size * (rates**2).sum()))
+
+
+def of_ten(run: tc.Run) -> dict[str, float]:
+    """The measures of ten flows, as the test-bed computes them."""
+    rates = run.goodput(*s.MEASURED).values
+    seconds = s.MEASURED[1] - s.MEASURED[0]
+    again = float(run.data["retransmitted"].sel(time=slice(*s.MEASURED)).sum())
+    queue = run.data["queue"].sel(link="bottleneck", time=slice(*s.QUEUE_MEASURED)).mean()
+    return {
+        "jain": jain(rates),
+        "loss": 100 * again * 1500 * 8 / float(rates.sum() * seconds),
+        "occupancy": 100 * float(queue / run.data["buffer"].sel(link="bottleneck")),
+    }
+
+
+def of_single(run: tc.Run) -> dict[str, float]:
+    """Throughput of all BBR flows."""
+    bbr = run.data["group"].values == "bbr"
+    return {RATE: float(run.goodput(*s.SINGLE_MEASURED).values[bbr].sum()) / 1e6}
+
+
+def simulated(
+    cells: Iterable[Cell],
+    model: str = "packet",
+    seeds: Sequence[int] = (1,),
+    *,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    title: str = "IFIP 2025",
+) -> tuple[dict[Key, tuple[float, ...]], float]:
+    """Measures of cells, one value for each seed, and the CPU time per simulated second.
+
+    Args:
+        cells: the experiments.
+        model: "packet" or "fluid".
+        seeds: seeds of delays, start times and phases.
+        jobs, progress: as in `tcpcc.simulate_many`.
+        title: title of the progress bar.
+    """
+    wanted = [(cell, seed) for cell in cells for seed in seeds]
+    runs = [cell.scenario(seed) for cell, seed in wanted]
+    found: dict[tuple[Cell, int], dict[str, float]] = {}
+    began = time.process_time()
+    with Simulations(runs, model, jobs=jobs) as simulations:
+        for index, run in simulations.finished(progress, f"{title}, {model}"):
+            if isinstance(run, Exception):
+                raise run
+            cell, _ = wanted[index]
+            found[wanted[index]] = of_ten(run) if isinstance(cell, Ten) else of_single(run)
+    cost = (time.process_time() - began) / sum(run.duration for run in runs)
+    values = {
+        Key(model, cell, measure): tuple(found[cell, seed][measure] for seed in seeds)
+        for cell in dict.fromkeys(cell for cell, _ in wanted)
+        for measure in found[cell, seeds[0]]
+    }
+    return values, cost
+
+
+# Errors.
+
+
+def error(numbers: Numbers, source: str, cell: Cell, measure: str) -> float:
+    """Mean over trials or seeds of |value - mean of the test-bed's trials|.
+
+    A trial of the test-bed itself is compared with the mean of the other trials.
+    """
+    told = np.array(numbers[Key(TESTBED, cell, measure)])
+    if source == TESTBED:
+        others = (told.sum() - told) / (told.size - 1)
+        return float(np.abs(told - others).mean())
+    return float(np.abs(np.array(numbers[Key(source, cell, measure)]) - told.mean()).mean())
+
+
+def mean_error(numbers: Numbers, source: str, cells: Sequence[Cell], measure: str) -> float:
+    """Mean of `error` over cells; NaN if the source has none of them."""
+    known = [cell for cell in cells if Key(source, cell, measure) in numbers]
+    return float(np.mean([error(numbers, source, cell, measure) for cell in known] or [np.nan]))
+
+
+# Files.
+
+
+def _ten(row: Mapping[str, str]) -> tuple[Cell, str]:
+    return Ten(row["first"], row["second"], int(row["buffer"])), row["measure"]
+
+
+def _ten_columns(key: Key) -> tuple[object, ...]:
+    return *key.cell, key.measure
+
+
+def _single(row: Mapping[str, str]) -> tuple[Cell, str]:
+    network = Network(float(row["rate_mbps"]), float(row["rtt_ms"]))
+    cell = Single(row["bbr"], row["other"], network, int(row["buffer"]), int(row["flows"]))
+    return cell, RATE
+
+
+def _single_columns(key: Key) -> tuple[object, ...]:
+    cell = key.cell
+    assert isinstance(cell, Single)
+    return cell.bbr, cell.other, *map("{:g}".format, cell.network), cell.buffer, cell.flows
+
+
+class Item(NamedTuple):
+    """One of the two experiments: its cells, seeds by model, and files."""
+
+    name: str
+    cells: Callable[[], Sequence[Cell]]
+    seeds: Mapping[str, Sequence[int]]
+    columns: tuple[str, ...]
+    parse: Callable[[Mapping[str, str]], tuple[Cell, str]]
+    write: Callable[[Key], tuple[object, ...]]
+
+    @property
+    def published(self) -> Path:
+        return DATA / f"ifip25_{self.name}_published.csv"
+
+    @property
+    def file(self) -> Path:
+        """Our accepted numbers."""
+        return DATA / f"ifip25_{self.name}.csv"
+
+
+ITEMS = {
+    item.name: item
+    for item in (
+        Item(
+            "ten", s.ten, s.TEN_SEEDS, ("first", "second", "buffer", "measure"),
+            _ten, _ten_columns,
+        ),
+        Item(
+            "single", s.single, s.SINGLE_SEEDS,
+            ("bbr", "other", "rate_mbps", "rtt_ms", "buffer", "flows"),
+            _single, _single_columns,
+        ),
+    )
+}  # fmt: skip
+
+
+def read(item: Item, path: Path) -> dict[Key, tuple[float, ...]]:
+    """Numbers of a file: a row per cell and measure, its last column has a value per trial."""
+    with path.open(encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return {
+            Key(row["source"], *item.parse(row)): tuple(map(float, row["values"].split()))
+            for row in rows
+        }
+
+
+def store(item: Item, numbers: Numbers) -> None:
+    """Write our numbers."""
+    with whole_file(item.file) as part, part.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["source", *item.columns, "values"])
+        for key, values in numbers.items():
+            writer.writerow([key.source, *item.write(key), " ".join(f"{v:.5g}" for v in values)])
+
+
+def published(item: Item) -> dict[Key, tuple[float, ...]]:
+    """Numbers of the test-bed and of the published fluid model."""
+    return read(item, item.published)
+
+
+def stored(item: Item) -> dict[Key, tuple[float, ...]]:
+    """Our accepted numbers, one for each seed."""
+    return read(item, item.file) if item.file.exists() else {}
+
+
+def everything(item: Item) -> Numbers:
+    """Published and accepted numbers."""
+    return {**published(item), **stored(item)}
+
+
+def moved(found: Numbers, accepted: Numbers) -> list[str]:
+    """Cells that are not as accepted, to the digits of the file; seeds that both have."""
+    return [
+        f"{key.source}, {key.cell}, {key.measure}: {accepted[key][0]:g} -> {values[0]:g}"
+        for key, values in found.items()
+        if key in accepted
+        and not all(
+            np.isclose(a, b, rtol=1e-4, atol=1e-6)
+            for a, b in zip(values, accepted[key], strict=False)
+        )
+    ]
+
+
+# The page.
+
+PAGE = DATA.parents[1] / "docs" / "ifip25.md"
+SOURCES = (TESTBED, *MODELS, PUBLISHED)
+
+
+def summary(item: Item, numbers: Numbers) -> list[dict[str, object]]:
+    """Mean errors of each source, a row for each pair, or set and range of buffers."""
+    return _summary_ten(numbers) if item.name == "ten" else _summary_single(numbers)
+
+
+def _summary_ten(numbers: Numbers) -> list[dict[str, object]]:
+    rows = []
+    for pair in s.PAIRS:
+        cells = [cell for cell in s.ten() if cell[:2] == pair]
+        row: dict[str, object] = {"pair": s.title(*pair)}
+        for measure in MEASURES:
+            for source in SOURCES:
+                row[f"{measure}: {source}"] = mean_error(numbers, source, cells, measure)
+        rows.append(row)
+    return rows
+
+
+def _summary_single(numbers: Numbers) -> list[dict[str, object]]:
+    rows = []
+    for each in s.SETS:
+        for low, high in ((1, 8), (16, 64)):
+            cells = [c for c in s.single() if c[:3] == each and low <= c.buffer <= high]
+            row: dict[str, object] = {
+                "BBR": s.NAMES[each[0]], "beside": s.NAMES[each[1]], "network": str(each[2]),
+                "buffers": f"{low} to {high}",
+            }  # fmt: skip
+            for source in (TESTBED, *MODELS):
+                row[source] = mean_error(numbers, source, cells, RATE) / each[2].rate
+            rows.append(row)
+    return rows
+
+
+def page_rows(item: Item) -> list[str]:
+    """The rows of a table in docs/ifip25.md."""
+    rows = summary(item, everything(item))
+    if item.name == "single":
+        return [
+            f"| {r['BBR']} | {r['beside']} | {r['network']} | {r['buffers']} | "
+            f"{r[TESTBED]:.3f} | {r['packet']:.3f} | {r['fluid']:.3f} |"
+            for r in rows
+        ]
+    return [
+        f"| {row['pair']} | "
+        + " | ".join(
+            " / ".join(_told(row[f"{measure}: {source}"], digits) for source in SOURCES)
+            for measure, digits in (("jain", 3), ("occupancy", 1), ("loss", 2))
+        )
+        + " |"
+        for row in rows
+    ]
+
+
+def _told(value: object, digits: int) -> str:
+    return "none" if np.isnan(value) else f"{value:.{digits}f}"  # type: ignore[call-overload]
+
+
+HEADS = {"ten": "|---|---|---|---|\n", "single": "|---|---|---|---|--:|--:|--:|\n"}
+"""Last lines of the heads of the page's tables, by item."""
+
+
+def renew_page(page: Path = PAGE) -> Path:
+    """Write `page_rows` into the tables of a page."""
+    text = page.read_text(encoding="utf-8")
+    for name, head in HEADS.items():
+        before, line, rest = text.partition(head)
+        _, end, after = rest.partition("\n\n")
+        text = before + line + "\n".join(page_rows(ITEMS[name])) + end + after
+    page.write_text(text, encoding="utf-8")
+    return page

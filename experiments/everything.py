@@ -55,7 +55,6 @@ STEPS = (
         (0.2,) * 12,
     ),
     Step("BBR beside CUBIC on a test-bed", _command("bbr_cubic", "--figures"), (1,) * 5),
-    Step("BBR and BBRv3 on IFIP 2025's test-bed", _command("ifip25", "--figures"), (4, 1, 2, 1)),
     Step("notebooks", _notebooks, (3,)),
 )
 

@@ -55,8 +55,7 @@ class Transport(Record):
     Times are in s (or strings with units), windows in packets.
 
     Args:
-        initial_window: window at the start, at least 1. It is 1 after a retransmitted SYN, with an
-            `initial_rto` below 3 s after two retransmissions (RFC 5681, 3.1; RFC 6928, 2).
+        initial_window: window at the start, at least 1. After a retransmitted SYN the window is 1.
         handshake: whether a SYN takes one round trip before the data.
         delay_growth: an alternative to a handshake: the window is one packet and becomes
             `initial_window` with the second ACK, as in ns-2.35's Vegas (``delay_growth_``, which

@@ -20,7 +20,6 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import in_force
-from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.undo import note_answer, was_the_last
 from tcpcc.transport.unused import is_used
 
@@ -28,9 +27,6 @@ sample_at = accessor(sample_dtype)
 
 #: Packets; rounding error of n additions of 1/n.
 ROUNDING = 1e-9
-
-#: Timeout after a handshake whose shorter timeout expired, s (RFC 6298, 5.7).
-PATIENT_RTO = 3.0
 
 
 @compiled
@@ -306,7 +302,7 @@ def report_acked(f, now, packets, rtt):
     elif not first:
         hold_acked(f, a)
     if first:
-        open_window(f, now)
+        open_window(f)
 
 
 @compiled
@@ -318,20 +314,10 @@ def hold_acked(f, a):
 
 
 @compiled
-def open_window(f, now):
-    """The handshake is complete: set the initial window.
-
-    It is one packet if the SYN was sent again (RFC 5681, 3.1). A first timeout of less than 3 s may
-    have been too short: the timeout then becomes 3 s (RFC 6298, 5.7), and the window is smaller
-    only if the SYN was sent three times or more (RFC 6928, 2).
-    """
-    repeats = segment_at(f.segments, 0).transmits - 1
-    if repeats > 0 and f.initial_rto < PATIENT_RTO:
-        f.rto = PATIENT_RTO
-        f.backoff = 1
-        restart_timer(f, now)
-        repeats -= 1
-    window_at(f.state, 0).cwnd = 1.0 if repeats > 0 else f.initial_window
+def open_window(f):
+    """The handshake is complete: set the initial window (RFC 5681, 3.1)."""
+    repeated = segment_at(f.segments, 0).transmits > 1
+    window_at(f.state, 0).cwnd = 1.0 if repeated else f.initial_window
     if f.on_open != 0:
         apply_rule(f, f.on_open)
 

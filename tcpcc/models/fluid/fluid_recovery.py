@@ -52,10 +52,8 @@ def learn_of_losses(w, f, now, before, a, n):
     elif is_repair(w, f, before, n / (a + n)):
         if f.law == RACK:
             f.holes += n
-        elif uses_duplicates(f):
-            f.repair_lost = 1.0
         else:
-            f.repair_lost += n
+            f.repair_lost = 1
     elif before > f.recover:
         f.late += n
     else:
@@ -169,8 +167,7 @@ def enter_recovery(f, now):
     f.recover = f.sent
     f.span = f.flight
     f.repairs_until = 0.0
-    f.repair_lost = 0.0
-    f.partial = 0
+    f.repair_lost = f.partial = 0
     f.inflation = f.dupack_threshold
     f.in_recovery = f.sent_in_recovery = f.new_data = 0.0
     set_timer(f, now)
@@ -301,11 +298,12 @@ def time_out(f, now):
     s.ssthresh = max(s.ssthresh, ssthresh)
     f.holes += f.pending + f.late + f.fresh
     f.fresh = 0.0
-    if f.repair_lost > 0:
-        f.holes += f.repair_lost
+    if f.repair_lost != 0:
+        f.holes += 1
     elif f.phase == RECOVERY and f.law < PARTIAL_ACKS:
         f.flight = f.sent_in_recovery + f.holes  # only the end is missing
-    f.pending = f.late = f.repair_lost = 0.0
+    f.pending = f.late = 0.0
+    f.repair_lost = 0
     f.inflation = 0.0
     send_again(f)
     if f.keeps_sack != 0:

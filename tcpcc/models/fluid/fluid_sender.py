@@ -29,6 +29,7 @@ from tcpcc.models.fluid.fluid_records import (
     queue_at,
 )
 from tcpcc.models.fluid.fluid_recovery import (
+    HALF,
     RACK,
     count_sent,
     enter_recovery,
@@ -345,7 +346,9 @@ def repeat_acks(w, f, now):
 def act_on_timers(w, f, now):
     """The retransmission timer and the controller's own timer."""
     if now - f.timer_from >= f.min_rto and now - f.timer_from >= timeout(f):
-        if f.sent - f.high_ack - f.stale + f.pending > ROUNDING or f.phase != OPEN:
+        lost = missing(f)
+        f.holes += lost
+        if lost > 0 or f.sent - f.high_ack - f.stale + f.pending > ROUNDING or f.phase != OPEN:
             time_out(f, now)
             if to_repair(f) <= 0:
                 repeat_acks(w, f, now)
@@ -359,6 +362,18 @@ def act_on_timers(w, f, now):
             at.value = math.inf
             fill_common(f, now)
             apply_rule(f, f.on_timer)
+
+
+@compiled
+def missing(f):
+    """Packets of a file that were sent, have not arrived, and that the sender expects no more:
+    several retransmissions of one recovery were lost, and the timer counted one of them."""
+    if f.phase != OPEN or f.size == math.inf or new_data(f) > ROUNDING:
+        return 0.0
+    if f.sent - f.high_ack - f.stale + f.pending > ROUNDING:
+        return 0.0
+    left = f.size - f.delivered - f.holes
+    return left if left > HALF else 0.0
 
 
 @compiled

@@ -392,3 +392,11 @@ def test_packets_of_before_a_timeout_are_no_second_loss(seed):
     ]  # fmt: skip
     case = tc.Scenario(tc.dumbbell(20e6, 0.1, 500), flows, duration=60, seed=seed)
     assert tc.simulate(case, "fluid").utilization(after=20) > 0.98
+
+
+def test_a_file_whose_retransmissions_are_lost_arrives():
+    """Slow start overshoots, and of 77 retransmissions six are lost: the timer repeats them all."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 50)
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("cubic", size=500)], duration=5), "fluid")
+    assert float(run.data.delivered.sum()) == pytest.approx(500)
+    assert float(run.data.finished[0]) < 2

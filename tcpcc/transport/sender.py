@@ -35,7 +35,7 @@ from tcpcc.transport.rules import (
     undo_recovery,
 )
 from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
-from tcpcc.transport.unused import halve_for_idle_time, note_use
+from tcpcc.transport.unused import halve_for_idle_time, note_usage
 
 
 @compiled
@@ -53,7 +53,7 @@ def resume_sending(f, now):
     else:
         fill(f, now, f.burst)
     if f.window_decay != 0:
-        note_use(f)
+        note_usage(f)
 
 
 @compiled
@@ -138,7 +138,7 @@ def receive_ack(f, now, ack, trigger, low, high):
         if f.window_decay == 0:  # Linux looks only when the application writes (tcp_sendmsg)
             note_limited(f, window_at(f.state, 0).cwnd)
     if f.window_decay != 0:
-        note_use(f)
+        note_usage(f)
     f.marked = 0
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now

@@ -44,7 +44,7 @@ def is_used(f):
 
 
 @compiled
-def note_use(f):
+def note_usage(f):
     """``tcp_cwnd_validate``, after something may have been sent. If nothing was, and no data wait
     for the congestion window, its use stays as it was."""
     cwnd = math.floor(window_at(f.state, 0).cwnd)

@@ -19,7 +19,7 @@ FILLING = {
     name: case
     for name, case in {**CASES, **WIDE}.items()
     if case.controls in (("reno",), ("cubic",))
-    and case.mark is None and case.loss == 0 and case.item is None and case.buffer > 3
+    and case.mark is None and case.loss == 0 and not case.writes and case.buffer > 3
 }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def step_queue(w, x, now):
 @compiled
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
-    packets = bits = draws = 0.0
+    packets = bits = draws = outside = 0.0
     for h in range(x.first, x.first + x.n):
         cell = hop_cell(w, w.fluid, w.k, h)
         if cell.value == 0:
@@ -82,11 +82,14 @@ def take_arrivals(w, x):
             if x.bins != 0:  # the rest of dropped packets has arrived, too
                 link_bin_at(x.bins, w.b).arrived += part * hop.packets
         drawn = cell.value * hop.draws
+        if hop.from_outside != 0:
+            outside += cell.value
         arrives(w, h).value = drawn
         packets += cell.value * hop.packets
         bits += cell.value * hop.bits
         draws += drawn
     x.draws = draws
+    x.outside = outside
     x.arrived = packets
     x.backlog += packets
     x.backlog_bits += bits
@@ -201,11 +204,16 @@ def drop(w, x, now, packets):
             x.until_random -= math.log(uniform(x))
             drop_one(w, x)
     tries = 0
-    x.room = limit - 1  # one is in transmission: so many wait in the mean
-    room = x.room + packets / x.draws / 2 if x.draws > 0 else math.inf
-    while x.backlog - x.owed > room and tries < 1 + 2 * x.draws:
+    drawn = x.draws if x.draws > 0 else x.outside
+    # one is in transmission: `limit` - 1 wait in the mean
+    x.room = limit - 1
+    room = x.room + packets / drawn / 2
+    while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
         tries += 1
-        drop_one(w, x)
+        if x.draws > 0:
+            drop_one(w, x)
+        else:
+            x.due += 1
 
 
 @compiled

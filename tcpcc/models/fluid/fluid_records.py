@@ -141,13 +141,13 @@ LOAD = record_dtype({"free": int, "n_free": int})  # places of a workload that a
 #: `draws` belong to its sender and the others to the flows that the sender stands for, `count`. Its
 #: queueing delays are in the column `place` of the table `waits`, which has `stride` columns.
 #: `repeats`: the path has crossed its link before. `has_words`: its fluid has header fields;
-#: `sees`: the link's discipline reads them; `size` in bytes.
+#: `sees`: the link's discipline reads them; `size` in bytes. `from_outside`: of a hybrid's packets.
 HOP_PATH: dict[str, type] = {
     "flow": int, "next": int, "delay": int, "queue": int, "bits": float, "packets": float,
     "is_tcp": int, "is_ack": int, "repeats": int, "last_data": int, "before": float, "ect": int,
     "owed": float, "count": float, "draws": float,
     "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "size": float,
-    "traffic_class": float,
+    "traffic_class": float, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, the time of its
 #: last arrival, and for how long it waits for more; fluid of dropped ACKs, which the next ACK
@@ -162,8 +162,9 @@ HOP = record_dtype(HOP_PATH | HOP_OF_PACKETS)
 #: A link with a queue. `head`: the step at which the fluid now leaving has arrived, with
 #: `head_bits`. `until_early`, `until_random`: packets x probability to the next hit. `draws`:
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
-#: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step;
-#: `room`: those of a full buffer, in the mean.
+#: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
+#: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
+#: `room`: mean backlog of a full buffer.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -172,7 +173,8 @@ QUEUE = record_dtype(
         ("early", float), ("early_l4s", float), ("until_early", float), ("anew", int),
         ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
         ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
-        ("reach", int), ("arrived", float), ("room", float), *STREAM_FIELDS,
+        ("reach", int), ("outside", float), ("due", float),
+        ("arrived", float), ("room", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 

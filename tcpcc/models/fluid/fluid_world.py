@@ -245,6 +245,7 @@ class FluidWorld:
             self.hops["flow"][way] = i
             if i in self.as_packets:
                 self.hops["draws"][way] = self.hops["is_tcp"][way] = 0
+                self.hops["from_outside"][way] = 1
             self.lay_out_delays(self.flows[i : i + 1], self.hops, way, route)
         for h, (_, i, j) in enumerate(passed):
             self.ways[i][j] = h

@@ -53,7 +53,7 @@ class CoupledWorld(PacketWorld):
     def __init__(
         self, scenario: Scenario, trace: bool | Selection, steps: float, at_most: float
     ) -> None:
-        from tcpcc.models.hybrid.coupling_step import COUPLING, advance
+        from tcpcc.models.hybrid.coupling_step import COUPLING, run_fluid_step
 
         resolved = scenario.resolve(at_most=at_most, foreground=math.inf)
         loads = tuple(load.kinds[0] for load in resolved.workloads)
@@ -85,9 +85,9 @@ class CoupledWorld(PacketWorld):
         self._coupling["fluid_links"], self._coupling["n"] = address(self.told), len(self.told)
         w = self.w[0]
         w["columns"], w["coupling"] = address(self._columns), address(self._coupling)
-        w["step"], w["advance_fluid"] = self.fluid.step, Caller(bool, int).address(advance)
+        w["step"], w["advance_fluid"] = self.fluid.step, Caller(bool, int).address(run_fluid_step)
         try:
-            advance(address(self._coupling))
+            run_fluid_step(address(self._coupling))
         except ArithmeticError as error:
             raise self.explain(error) from None
         self.schedule.add(self.fluid.step, r.FLUID_STEP, 1)

@@ -14,7 +14,7 @@ coupling_at = accessor(COUPLING)
 
 
 @entry
-def advance(coupling):
+def run_fluid_step(coupling):
     """Run the next step of the fluid; returns whether its tables must become longer."""
     c = coupling_at(coupling, 0)
     w = world_at(c.world, 0)
@@ -38,20 +38,25 @@ def begin_step(w, c, fluid):
     fluid.begin = w.k * w.step
     fluid.bits = x.backlog_bits + fluid.added
     fluid.added = 0.0
+    x.due = fluid.due if x.backlog > 0 else 0.0
 
 
 @compiled
 def tell_packets(w, fluid):
     """What packets find at a link in the step that has been computed.
 
-    A full buffer sends as much as it accepts, so a part 1 - C/x of the arrivals has no room.
+    A full buffer sends as much as it accepts, so a part 1 - C/x of the arrivals has no room. If
+    nothing but packets has arrived, as many are refused as were too many.
     """
     x = queue_at(w.queues, fluid.queue)
     fluid.slope = (x.backlog_bits - fluid.bits) * w.per_second
     fluid.arrivals = w.fluid + NUMBER * w.n_hops * (w.k & w.mask)
-    fluid.full = 0.0
-    if x.draws > 0 and x.backlog - x.owed > x.room - x.arrived / x.draws / 2:
-        fluid.full = max(1 - x.rate * w.step / (BITS * x.size * x.arrived), 0.0)
+    fluid.due = x.due
+    fluid.refused = 0.0
+    if x.due > 0:
+        fluid.refused = x.due / max(x.outside, x.due)
+    elif x.draws > 0 and x.backlog - x.owed > x.room - x.arrived / x.draws / 2:
+        fluid.refused = max(1 - x.rate * w.step / (BITS * x.size * x.arrived), 0.0)
     if x.rule != 0:
         fluid.early = x.early
         fluid.early_l4s = x.early_l4s

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, senders
-from tcpcc.models.fluid.fluid_cost import cost as fluid_cost
+from tcpcc.models.fluid import fluid_cost
 from tcpcc.models.hybrid import check_background
-from tcpcc.models.packet.packet_cost import cost as packet_cost
+from tcpcc.models.packet import packet_cost
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
 from tcpcc.models.trains import REPRESENTATIVES
 
@@ -45,7 +45,7 @@ def _beside_fluid(scenario: Scenario, resolved: Resolved, options: Options) -> E
     for flow in resolved.flows:
         parts[getattr(flow.spec, "background", False)].append(flow)
     front, back = (replace(resolved, flows=tuple(flows)) for flows in parts)
-    packets = packet_cost(scenario, front, options)
-    fluid = fluid_cost(scenario, replace(back, workloads=()), options)
+    packets = packet_cost.cost(scenario, front, options)
+    fluid = fluid_cost.cost(scenario, replace(back, workloads=()), options)
     seconds, memory = packets.seconds + fluid.seconds, packets.memory + fluid.memory
     return Estimate("hybrid", packets.packets, fluid.steps, seconds, memory)

@@ -208,10 +208,13 @@ def cross_together(w, link, flow, p, time, since, size, count):
 @not_inlined
 def cross_fluid(w, link, flow, p, time, size):
     """As :func:`cross`, for a link with fluid in it: the packet waits for the fluid before it, and
-    the next step of the fluid begins behind it. In a full buffer it has room as often as fluid."""
+    the next step of the fluid begins behind it. A full buffer refuses it as often as fluid."""
     fluid = fluid_link_at(link.fluid, 0)
     lost = link.loss > 0 and uniform(link) < link.loss
-    if lost or (fluid.full > 0 and uniform(link) < fluid.full):
+    if not lost and fluid.refused > 0 and uniform(link) < fluid.refused:
+        fluid.due = max(fluid.due - 1, 0.0)
+        lost = True
+    if lost:
         link.dropped += 1
         return -1.0
     if link.rule != 0:

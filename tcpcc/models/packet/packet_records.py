@@ -129,14 +129,16 @@ LINK = record_dtype(
 )  # fmt: skip
 
 # What packets see of a link with fluid in it, in the present step: from `begin` on `bits` wait,
-# growing by `slope` a second; `added` bits are of packets that have arrived in this step. `full`,
-# `early`: probability that a full buffer has no room, and that the discipline hits a packet (one
-# with ECT(1): `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the
-# arrivals of the fluid's next step, by column. `queue`, `link`: its number in both models; `open`:
-# flows of packets that the fluid counts.
+# growing by `slope` a second; `added` bits are of packets that have arrived in this step.
+# `refused`: probability that a full buffer refuses a packet; `due`: how many it is to refuse if no
+# fluid comes. `early`: probability that the discipline hits a packet (one with ECT(1):
+# `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the arrivals of the
+# fluid's next step, by column. `queue`, `link`: its number in both models; `open`: flows of packets
+# that the fluid counts.
 FLUID_LINK = record_dtype(
     {
-        "begin": float, "bits": float, "slope": float, "added": float, "full": float,
+        "begin": float, "bits": float, "slope": float, "added": float, "due": float,
+        "refused": float,
         "early": float, "early_l4s": float, "marks": float, "arrivals": int, "queue": int,
         "link": int, "open": int,
     }

@@ -368,7 +368,7 @@ def act_on_timers(w, f, now):
 def missing(f):
     """Packets of a file that were sent, have not arrived, and that the sender expects no more:
     several retransmissions of one recovery were lost, and the timer counted one of them."""
-    if f.phase != OPEN or f.size == math.inf or new_data(f) > ROUNDING:
+    if f.phase == RECOVERY or f.size == math.inf or new_data(f) > ROUNDING:
         return 0.0
     if f.sent - f.high_ack - f.stale + f.pending > ROUNDING:
         return 0.0

@@ -396,7 +396,7 @@ def test_packets_of_before_a_timeout_are_no_second_loss(seed):
 
 @pytest.mark.parametrize("duration", [5, 8, 20])
 def test_a_file_whose_retransmissions_are_lost_arrives(duration):
-    """Slow start overshoots, and some of 77 retransmissions are lost: the timer repeats them all."""
+    """Slow start overshoots, and some of 77 retransmissions are lost: the timer repeats all."""
     net = tc.dumbbell("10 Mbps", "20 ms", 50)
     run = tc.simulate(tc.Scenario(net, [tc.Flow("cubic", size=500)], duration=duration), "fluid")
     assert float(run.data.delivered.sum()) == pytest.approx(500)

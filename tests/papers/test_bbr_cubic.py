@@ -62,7 +62,7 @@ def test_points_of_an_accepted_sample_join_the_others(tmp_path, monkeypatch):
     tables.store(others, file)
     monkeypatch.setitem(tables.STORED, "packet", file)
     (point, (bbr, cubic)), *_ = others.items()
-    new = {point: (bbr + 1, cubic), Point(SMALL, 30.0, 44): (40.0, 8.0)}
+    new = {point: (float(f"{bbr + 1:.6g}"), cubic), Point(SMALL, 30.0, 44): (40.0, 8.0)}
     monkeypatch.setattr(tables, "simulated", lambda points, model: (new, 1.0))
     monkeypatch.setattr(tables, "summary", lambda found: [])
     command._shares("sample", "packet", accept=True)
@@ -96,12 +96,26 @@ def test_the_median_distance_of_five_seeds_in_the_smallest_network():
 ALONG_THE_LINE = {Network(100, 20): {5.0}}
 """Buffers whose equilibrium is further away; the test after the next has the cause."""
 
+BY_ONE_POINT = {Network(100, 20): {10.0: 41}}
+"""Buffers whose equilibrium one run decides, of which the number of BBR flows is given."""
+
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_equilibria_are_within_6_flows_of_the_test_beds(network):
     pairs = tables.equilibria(bbr_cubic.stored(), network)
     apart = {b for b, (ours, other) in pairs.items() if abs(ours - other) > tables.EQUILIBRIUM}
-    assert apart == ALONG_THE_LINE.get(network, set())
+    assert apart == ALONG_THE_LINE.get(network, set()) | set(BY_ONE_POINT.get(network, {}))
+
+
+def test_without_the_one_point_the_equilibrium_is_near():
+    """41 BBR flows get 0.83 of the link (an equal share: 0.82), 39 and 43 get 0.66 and 0.71."""
+    for network, points in BY_ONE_POINT.items():
+        for buffer, n in points.items():
+            others = {p: x for p, x in bbr_cubic.stored().items() if p != (network, buffer, n)}
+            assert len(others) == len(bbr_cubic.stored()) - 1
+            ours = tables.equilibrium(others, network, buffer)
+            other = tables.equilibrium(scenarios.testbed(), network, buffer)
+            assert abs(ours - other) <= tables.EQUILIBRIUM
 
 
 @pytest.mark.parametrize(

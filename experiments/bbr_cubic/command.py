@@ -56,7 +56,7 @@ def reproduce(options: argparse.Namespace) -> None:
                     drawn |= dict(_of_shares({**tables.stored(model), **found}))
     if options.accept:
         print(f"wrote {tables.renew_page()}", file=sys.stderr)
-    _show(results, options.json)
+    show(results, options.json)
     for name, figure in drawn.items():
         for file in pictures.save(figure, FIGURES / f"bbr_cubic_{name}", ("png", "pdf")):
             print(f"drew {file}", file=sys.stderr)
@@ -87,7 +87,7 @@ def _of_shares(found: tables.Throughputs) -> Iterator[tuple[str, Figure]]:
     yield "equilibria", figures.draw_equilibria(found)
 
 
-def _show(results: dict[str, Any], as_json: bool) -> None:
+def show(results: dict[str, Any], as_json: bool) -> None:
     import pandas as pd
 
     from tcpcc.cli import plain_table, print_json

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from experiments import pictures
+from experiments.bbr_cubic.command import show
 from experiments.harness import FIGURES
 from experiments.ifip25 import figures, tables, traced
 from tcpcc.errors import ScenarioError, unknown
@@ -49,7 +50,7 @@ def reproduce(options: argparse.Namespace) -> None:
             drawn[name] = figures.DRAW[name](numbers)
     if options.accept:
         print(f"wrote {tables.renew_page()}", file=sys.stderr)
-    _show(results, options.json)
+    show(results, options.json)
     for name, figure in drawn.items():
         for file in pictures.save(figure, FIGURES / f"ifip25_{name}", ("png", "pdf")):
             print(f"drew {file}", file=sys.stderr)
@@ -70,15 +71,3 @@ def _simulated(item: tables.Item, models: tuple[str, ...], accept: bool) -> tabl
         print(f"{len(changes)} numbers differ from {item.file.name}:", *changes[:20],
               sep="\n  ", file=sys.stderr)  # fmt: skip
     return {**tables.published(item), **accepted, **found}
-
-
-def _show(results: dict[str, Any], as_json: bool) -> None:
-    import pandas as pd
-
-    from tcpcc.cli import plain_table, print_json
-
-    if as_json:
-        print_json(results)
-        return
-    for item, rows in results.items():
-        print(f"{item}\n\n{plain_table(pd.DataFrame(rows))}\n")

@@ -1,4 +1,4 @@
-"""The memory of packets beside fluid: two worlds, and what they tell each other.
+"""The memory of packets beside fluid: two worlds, and the links that they share.
 
 Both worlds have all flows of the scenario, in the same order. The packets' world starts only the
 foreground, the fluid's world only the background. A link on the path of background flows has its
@@ -70,19 +70,22 @@ class CoupledWorld(PacketWorld):
         super().__init__(scenario, trace, resolved=resolved)
         if trace is not True:
             self._check_trace()
-        self.told: Any = np.zeros(len(self.fluid_links), r.FLUID_LINK)
-        self.told["queue"] = [self.fluid.place[link] for link in self.fluid_links]
-        self.told["link"] = [self.paths.row_of[link] for link in self.fluid_links]
-        self.links["fluid"][self.told["link"]] = address(self.told) + self.told.itemsize * (
-            np.arange(len(self.told))
-        )
+        self.rows_of_fluid: Any = np.zeros(len(self.fluid_links), r.FLUID_LINK)
+        self.rows_of_fluid["queue"] = [self.fluid.place[link] for link in self.fluid_links]
+        self.rows_of_fluid["link"] = [self.paths.row_of[link] for link in self.fluid_links]
+        self.links["fluid"][self.rows_of_fluid["link"]] = address(
+            self.rows_of_fluid
+        ) + self.rows_of_fluid.itemsize * (np.arange(len(self.rows_of_fluid)))
         self._columns = self._columns_of_hops()
         self._coupling: Any = np.zeros(1, COUPLING)
         self._coupling["world"], self._coupling["links"] = (
             address(self.fluid.w),
             address(self.links),
         )
-        self._coupling["fluid_links"], self._coupling["n"] = address(self.told), len(self.told)
+        self._coupling["fluid_links"], self._coupling["n"] = (
+            address(self.rows_of_fluid),
+            len(self.rows_of_fluid),
+        )
         w = self.w[0]
         w["columns"], w["coupling"] = address(self._columns), address(self._coupling)
         w["step"], w["advance_fluid"] = self.fluid.step, Caller(bool, int).address(run_fluid_step)
@@ -117,7 +120,7 @@ class CoupledWorld(PacketWorld):
             self.fluid.make_room()
             w: Any = self.fluid.w[0]
             row = NUMBER * int(w["n_hops"]) * (int(w["k"]) & int(w["mask"]))
-            self.told["arrivals"] = int(w["fluid"]) + row
+            self.rows_of_fluid["arrivals"] = int(w["fluid"]) + row
         super().grow()
 
     def suspects(self) -> Iterator[Suspect]:

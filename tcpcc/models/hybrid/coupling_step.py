@@ -1,4 +1,4 @@
-"""A step of the fluid beside packets, and what its links then tell the packets."""
+"""A step of the fluid beside packets, and what packets then find at its links."""
 
 from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
 from tcpcc.models.fluid.fluid_records import NUMBER, queue_at, world_at
@@ -24,7 +24,7 @@ def run_fluid_step(coupling):
         begin_step(w, c, fluid_link_at(c.fluid_links, i))
     step_world(w)
     for i in range(c.n):
-        tell_packets(w, fluid_link_at(c.fluid_links, i))
+        describe_link(w, fluid_link_at(c.fluid_links, i))
     return w.need != 0
 
 
@@ -42,7 +42,7 @@ def begin_step(w, c, fluid):
 
 
 @compiled
-def tell_packets(w, fluid):
+def describe_link(w, fluid):
     """What packets find at a link in the step that has been computed.
 
     A full buffer sends as much as it accepts, so a part 1 - C/x of the arrivals has no room. If

@@ -69,7 +69,10 @@ def _state(controller: Controller) -> str:
         return "Only `cwnd` and `ssthresh`."
     return _table(
         ("name", "at the start", "unit", "meaning"),
-        [(f"`{name}`", f"{v.initial:g}", v.unit, v.doc) for name, v in controller.state.items()],
+        [
+            (f"`{name}`", f"{v.initial:g}", v.unit, v.meaning)
+            for name, v in controller.state.items()
+        ],
     )
 
 

@@ -135,6 +135,7 @@ class State:
         doc: meaning.
         size: number of values.
         kind: float or int.
+        names: of its values 0, 1, ..., if it is one of several states.
 
     With a `size` above 1 it is an array of `size` numbers, ``s.name[i]`` in a rule. It is a float,
     or with ``kind=int`` an integer, which can hold bits or index a ring.
@@ -145,6 +146,13 @@ class State:
     doc: str
     size: int = 1
     kind: type[float] | type[int] = float
+    names: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """What documents say of it: `doc`, and the names of its values."""
+        values = ", ".join(f"{value} {name}" for value, name in enumerate(self.names))
+        return f"{self.doc}: {values}" if values else self.doc
 
     def column(self, name: str) -> tuple[Any, ...]:
         """The variable as a field of a record."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tcpcc.controllers import CONTROLLERS, get
 from tcpcc.errors import TcpccError
 from tcpcc.files import whole_file
 from tcpcc.results.recording import EVENT_DTYPE, EVENTS
@@ -22,11 +23,8 @@ from tcpcc.results.recording import EVENT_DTYPE, EVENTS
 if TYPE_CHECKING:
     from tcpcc.results import Run
 
-MODES = ("STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT")
+MODES = get("bbr3").state["mode"].names
 """Names of the numbers in the column ``mode``: the states of draft-ietf-ccwg-bbr."""
-
-MODES_OF = {"bbr": ("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT")}
-"""The same for controllers that number their states differently."""
 
 NO_FLOATS = np.empty(0)
 
@@ -87,7 +85,7 @@ class FlowTrace:
             made.sent_at, made.again = NO_FLOATS, np.empty(0, bool)
         if np.isnan(of_flow["timeouts"]):
             made.timeouts = None
-        made.modes = MODES_OF.get(str(of_flow["controller"].values), MODES)
+        made.modes = _modes(str(of_flow["controller"].values))
         made.packet_size = float(of_flow["packet_size"])
         made.name = name
         return made
@@ -218,6 +216,12 @@ class FlowTrace:
         inside = self.columns["mode"] == self.modes.index(mode)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
         return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _modes(controller: str) -> Sequence[str]:
+    """Names of the values of a controller's state variable ``mode``."""
+    mode = get(controller).state.get("mode") if controller in CONTROLLERS else None
+    return mode.names if mode is not None and mode.names else MODES
 
 
 def _events_of(run: Run, name: str) -> NDArray[Any] | None:

@@ -413,7 +413,9 @@ bbr = register(
         },
         state={
             "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
-            "mode": State(STARTUP, "", "0: STARTUP, 1: DRAIN, 2: PROBE_BW, 3: PROBE_RTT"),
+            "mode": State(
+                STARTUP, "", "state", names=("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT")
+            ),
             **windowed("bw", "packets/s", "delivery rate", 0.0),
             "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
             "base_rtt_at": State(math.inf, "s", "when it was measured"),

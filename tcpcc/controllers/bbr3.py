@@ -570,7 +570,10 @@ bbr3 = register(
         },
         state={
             "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
-            "mode": State(STARTUP, "", "0: STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT"),
+            "mode": State(
+                STARTUP, "", "state",
+                names=("STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT"),
+            ),
             "bw": State(0, "packets/s", "bw_s of (1)"),
             "max_bw": State(0, "packets/s", "bw: largest delivery rate of two cycles"),
             "bw_now": State(0, "packets/s", "largest delivery rate of this cycle"),

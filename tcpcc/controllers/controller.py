@@ -284,7 +284,7 @@ class Controller(Definition):
         source: paper or RFC.
         validate: takes the dict of all parameters, returns a complaint or None.
         record: state variables that a trace shows, as columns of ``run.trace()`` after
-            ``simulate(scenario, trace=True)``.
+            ``simulate(scenario, trace=True)``; ``Flow(record=...)`` chooses variables for series.
         on_lost_packet: called for each packet that is marked lost.
         on_mark: called for an ECN mark; None: ``on_loss`` is called.
         on_timer: called at the time in the state variable `wake_at`.
@@ -348,13 +348,12 @@ class Controller(Definition):
         self._check_extras()
         object.__setattr__(self, "every_ack", self.every_ack or self.window == "own")
         object.__setattr__(self, "record", tuple(self.record))
-        numbers = [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
         check_header(f"controller {self.name!r}", self.header_sizes, SAMPLE)
         for name in self.record:
-            if name not in numbers:
+            if name not in self.numbers:
                 raise ScenarioError(
                     f"controller {self.name!r}: record {name!r} is not a real number of its state:"
-                    f" {', '.join(numbers) or 'none'}"
+                    f" {', '.join(self.numbers) or 'none'}"
                 )
         for rule_name in ("on_ack", "on_loss", "on_timeout"):
             if getattr(self, rule_name) is None:
@@ -369,7 +368,7 @@ class Controller(Definition):
         """What `stamps` and `on_timer` name is there, and `window` is a choice."""
         if self.window not in ("shared", "own"):
             raise refuse(f"controller {self.name!r}: window", self.window, '"shared" or "own"')
-        numbers = {*WINDOW, *(n for n, v in self.state.items() if v.size == 1 and v.kind is float)}
+        numbers = {*WINDOW, *self.numbers}
         for name in (*self.stamps, *self.stamps.values()):
             if name not in numbers:
                 raise ScenarioError(
@@ -383,6 +382,11 @@ class Controller(Definition):
             raise ScenarioError(
                 f"controller {self.name!r}: on_timer and the state wake_at go together"
             )
+
+    @property
+    def numbers(self) -> list[str]:
+        """The variables of its private state that are single real numbers."""
+        return [n for n, v in self.state.items() if v.size == 1 and v.kind is float]
 
     @property
     def rules(self) -> dict[str, Rule | None]:

@@ -122,9 +122,7 @@ ledbat_plus = register(
         },
         state={
             **DELAYS,
-            "mode": State(
-                STARTING, "", "0: first slow start, 1: avoidance, 2, 3: slowdown (at 2, growing)"
-            ),
+            "mode": State(STARTING, "", "phase", names=("start", "avoidance", "frozen", "ramp-up")),
             "slowed_at": State(0, "s", "when the last slowdown began"),
             "frozen_until": State(0, "s", "until when W is 2 in it"),
             "next_slowdown": State(0, "s", "when the next one begins"),

@@ -216,7 +216,7 @@ vivace = register(
             "pacing_rate": State(math.inf, "packets/s", "at which packets leave"),
             "wake_at": State(math.inf, "s", "end of the current interval, if it is recorded"),
             "rate": State(0, "packets/s", "x"),
-            "mode": State(STARTING, "", "0: start, 1: trials"),
+            "mode": State(STARTING, "", "phase", names=("start", "trials")),
             "utility": State(-math.inf, "", "largest utility in the start"),
             "turn": State(0, "", "number of the current interval"),
             "turn_back": State(0, "", "number of the interval of the delivered or lost packet"),

@@ -277,7 +277,7 @@ def _header(
     for name, one in controller.state.items():
         size = f"[{one.size}]" if one.size > 1 else ""
         kind = "int64_t" if one.kind is int else "double"
-        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.doc))
+        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.meaning))
     if controller.chance:
         low = f"1 to {M1 - 1}; mrg3 to mrg5: 1 to {M2 - 1}"
         state.append(f"    /* Random numbers, MRG32k3a: set all six for another stream ({low}). */")

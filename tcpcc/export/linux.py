@@ -223,7 +223,7 @@ def _records(controller: Controller) -> str:
     for name, one in controller.state.items():
         size = f"[{one.size}]" if one.size > 1 else ""
         kind = "s64" if one.kind is int else "f64"
-        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.doc))
+        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.meaning))
     if controller.chance:
         state += [f"    s64 {name};" for name, _ in STREAM_FIELDS]
     sample = [

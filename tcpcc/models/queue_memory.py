@@ -1,8 +1,8 @@
 """The memory of a link's queue discipline, the same in every model.
 
 A link's record has the fields :data:`QUEUE_FIELDS`. :func:`apply_discipline` calls the
-discipline's rule and notes the recorded state variables: their values after the last arrival in
-each bin.
+discipline's rule and notes the recorded state variables (`notes`): their values after the last
+arrival in each bin.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from tcpcc.engine.jit import (
     address,
     call_rule,
     compiled,
-    index_at,
-    number_at,
     rule_address,
 )
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import TcpccError
+from tcpcc.models.notes import NOTE_FIELDS, Notes, joined_notes, note_state
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 
 if TYPE_CHECKING:
@@ -31,13 +30,12 @@ if TYPE_CHECKING:
 
 #: Fields of a link's record. Addresses of the rules on arrival, for the timer, at departures and
 #: for the choice of an inner queue (0: no such rule), of their three records, and of the arrays
-#: over inner queues at the end of the sample. The number of recorded state variables, and the
-#: addresses of their positions in the state and of their values per bin. Of header
+#: over inner queues at the end of the sample. Of recorded state variables, see `notes`. Of header
 #: fields, see `header_layout`.
 QUEUE_FIELDS: list[tuple[str, type]] = [
     ("rule", int), ("timer", int), ("departure", int), ("select", int),
     ("state", int), ("params", int), ("sample", int), ("each", int),
-    ("n_noted", int), ("noted", int), ("notes", int),
+    *NOTE_FIELDS.items(),
     ("n_words", int), ("words", int), ("shown", int), ("needs", int),
 ]  # fmt: skip
 
@@ -48,16 +46,7 @@ queue_sample_at = accessor(sample_dtype)
 def apply_discipline(link, b):
     """Call the link's rule for an arrival in bin `b`; -1: outside the bins."""
     call_rule(link.rule, link.state, link.params, link.sample)
-    note_state(link, b)
-
-
-@compiled
-def note_state(link, b):
-    """Note the recorded state variables of the discipline in bin `b`; -1: note nothing."""
-    if b >= 0:
-        for i in range(link.n_noted):
-            value = number_at(link.state, index_at(link.noted, i).at).value
-            number_at(link.notes, b * link.n_noted + i).value = value
+    note_state(link, link.state, b)
 
 
 @compiled
@@ -91,7 +80,6 @@ class QueueMemory:
         scratch: Scratch | None = None,
     ) -> None:
         discipline: Discipline = link.queue.discipline
-        self.names = discipline.record if link.record else ()
         self.name, self.rule, self.timer = discipline.name, rule, discipline.on_interval
         self.departure, self.select = discipline.on_departure, discipline.on_select
         self._n_words = sum(discipline.header.values())
@@ -103,11 +91,8 @@ class QueueMemory:
         self.params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
         self.sample = discipline.blank_sample()
         self.sample["rate"], self.sample["delay"] = link.rate, link.delay
-        fields: Any = discipline.state_dtype.fields
-        self._places = np.array([fields[name][1] // 8 for name in self.names], np.int64)
-        shape = (n_bins, len(self.names))
-        blank = np.array(np.nan)
-        self._notes = np.full(shape, blank) if scratch is None else scratch.array(shape, blank)
+        names = discipline.record if link.record else ()
+        self.notes = Notes(names, discipline.state_dtype, n_bins, scratch)
 
     @property
     def has_timer(self) -> bool:
@@ -131,19 +116,7 @@ class QueueMemory:
             row[name] = address(getattr(self, name))
         row["each"] = row["sample"] + sample_dtype.itemsize
         row["shown"] = row["sample"] + self.sample.itemsize - 8 * self._n_words
-        row["n_noted"] = len(self.names)
-        row["noted"], row["notes"] = address(self._places), address(self._notes)
-
-    def series(self, name: str, bins: slice) -> np.ndarray:
-        """A recorded variable at the end of each bin; NaN before the first arrival.
-
-        A bin without arrivals has the value of the previous bin. The value is written into the bin,
-        so a series can be read in consecutive parts without looking back further than one bin.
-        """
-        notes = self._notes[max(bins.start - 1, 0) : bins.stop, self.names.index(name)]
-        newest = np.maximum.accumulate(np.where(np.isnan(notes), 0, np.arange(len(notes))))
-        notes[:] = notes[newest]
-        return notes[len(notes) - (bins.stop - bins.start) :]
+        self.notes.fill(row)
 
 
 def recorded_states(
@@ -159,10 +132,6 @@ def recorded_states(
         bins: the recording bins to return.
     """
     recorded = [i for i, link in enumerate(links) if link.record]
-    names = {name: None for i in recorded for name in links[i].queue.discipline.record}
-    series = {name: np.full((bins.stop - bins.start, len(recorded)), np.nan) for name in names}
-    for column, i in enumerate(recorded):
-        if i in memories:
-            for name in memories[i].names:
-                series[name][:, column] = memories[i].series(name, bins)
-    return series
+    names = [links[i].queue.discipline.record for i in recorded]
+    notes = {k: memories[i].notes for k, i in enumerate(recorded) if i in memories}
+    return joined_notes(names, notes, bins)

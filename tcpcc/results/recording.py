@@ -19,7 +19,7 @@ from tcpcc.errors import ScenarioError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tcpcc.queues.discipline import Discipline
+    from tcpcc.definition import State
     from tcpcc.scenario import Link, Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
@@ -68,7 +68,9 @@ flow, after the flows: their sums, and no windows. A record with workloads also 
 
 Besides these a record has, for each state variable that a queue discipline of a recorded link
 records, ``queue_<variable>`` with dims (time, link): its value after the last arrival, NaN for
-links whose discipline has none (RED: ``queue_avg``).
+links whose discipline has none (RED: ``queue_avg``). For each name in a flow's `record` it has
+``state_<variable>`` with dims (time, flow): its value at the bin's end, NaN for other flows. If the
+values have names, the attributes `flag_values` and `flag_meanings` list them (the CF conventions).
 """
 
 TOTALS: dict[str, tuple[str, str]] = {
@@ -164,6 +166,8 @@ class FlowSeries:
     """Shape [row]."""
     base_rtt: NDArray[Any] | None = None
     """Shape [row]. Default: `base_rtts` of the scenario."""
+    controller_states: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """What flows record of their controllers' states, by the variable's name."""
 
 
 @dataclass(frozen=True)
@@ -210,12 +214,15 @@ _Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
 """Dimensions, values, attributes, as xarray takes them."""
 
 
-def _recorded_meaning(name: str, disciplines: Sequence[Discipline]) -> tuple[str, str]:
-    """Unit and meaning of a state variable that several disciplines may record under one name."""
+def _recorded_meaning(owners: Mapping[str, State]) -> tuple[str, str]:
+    """Unit and meaning of a state variable that several definitions may have under one name.
+
+    Args:
+        owners: the variable by the name of the definition.
+    """
     found: dict[tuple[str, str], str] = {}
-    for one in disciplines:
-        if name in one.record:
-            found.setdefault((one.state[name].unit, one.state[name].doc), one.name)
+    for owner, variable in owners.items():
+        found.setdefault((variable.unit, variable.doc), owner)
     if len(found) == 1:
         return next(iter(found))
     told = [f"{owner}: {doc} ({unit or '1'})" for (unit, doc), owner in found.items()]
@@ -267,11 +274,19 @@ def dataset(
         variable = f"queue_{name}"
         while variable in table:
             variable += "_state"
-        meaning = _recorded_meaning(name, [x.queue.discipline for x in links])
-        table[variable] = (("time", "link"), *meaning)
+        used = (link.queue.discipline for link in links)
+        of_name = {x.name: x.state[name] for x in used if name in x.record}
+        table[variable] = (("time", "link"), *_recorded_meaning(of_name))
+        values[variable] = states
+    of_states = {name: _owners(name, rows) for name in flows.controller_states}
+    for name, states in flows.controller_states.items():
+        variable = f"state_{name}"
+        table[variable] = (("time", "flow"), *_recorded_meaning(of_states[name]))
         values[variable] = states
     sizes = {"time": len(ends), "flow": len(rows), "link": len(links)}
     variables = {name: _variable(name, *table[name], values[name], sizes) for name in table}
+    for name, owners in of_states.items():
+        variables[f"state_{name}"][2].update(_flags(owners))
     for name, column in (series.items or {}).items():
         unit, long_name = ITEMS[name]
         variables[name] = _variable(name, ("item",), unit, long_name, column)
@@ -299,6 +314,24 @@ def dataset(
     )
 
 
+def _owners(name: str, rows: Sequence[ResolvedFlow]) -> dict[str, State]:
+    """The variable by the controllers of the flows that record it."""
+    return {
+        row.controller.name: row.controller.state[name]
+        for row in rows
+        if row.controller is not None and name in row.recorded_states
+    }
+
+
+def _flags(owners: Mapping[str, State]) -> dict[str, Any]:
+    """Attributes with the names of a variable's values, if all owners have the same."""
+    names = {variable.names for variable in owners.values()}
+    if len(names) > 1 or not (common := names.pop()):
+        return {}
+    meanings = " ".join(name.replace(" ", "_") for name in common)
+    return {"flag_values": np.arange(len(common)), "flag_meanings": meanings}
+
+
 def sums(flows: FlowSeries) -> dict[str, NDArray[Any]]:
     """What `TOTALS` names, from the series of all rows."""
     found: dict[str, NDArray[Any]] = {  # summed in the order in which `Run.totals` sums
@@ -319,9 +352,13 @@ def _recorded(
     chosen = {
         name: np.take(array, resolved.recorded, -1)
         for name, array in vars(series.flows).items()
-        if array is not None
+        if array is not None and name != "controller_states"
     }
-    return FlowSeries(**chosen), sums(series.flows)
+    states = {
+        name: np.take(array, resolved.recorded, -1)
+        for name, array in series.flows.controller_states.items()
+    }
+    return FlowSeries(**chosen, controller_states=states), sums(series.flows)
 
 
 def _variable(

@@ -625,6 +625,37 @@ class Run:
             return table
         return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
 
+    def states(self, flow: str) -> pd.DataFrame:
+        """The state variables of a flow's controller that `Flow.record` names, at the ends of bins.
+
+        One row per bin, its index the time in s. A variable whose values have names, such as the
+        `mode` of BBR, is categorical. NaN before the flow starts and after it has finished.
+
+        Raises:
+            ScenarioError: no such flow, or it records no variables.
+        """
+        import pandas as pd
+
+        of_flow = self.data.sel(flow=self._flow(flow))
+        from tcpcc.results.flow_rows import recorded_rows
+
+        row = recorded_rows(self)[self.flows.index(flow)]
+        if not row.recorded_states:
+            raise ScenarioError(
+                f"flow {flow!r} has no recorded states: name some, Flow(record=(...)); see"
+                " tcpcc.controllers()"
+            )
+        assert row.controller is not None
+        table = pd.DataFrame(index=pd.Index(self.data["time"].values, name="time"))
+        for name in row.recorded_states:
+            values = of_flow[f"state_{name}"].values
+            if labels := row.controller.state[name].names:
+                codes = np.where(np.isnan(values), -1, values).astype(int)
+                table[name] = pd.Categorical.from_codes(codes, pd.Index(labels))
+            else:
+                table[name] = values
+        return table
+
     def delays(self, flows: Selection = None) -> pd.DataFrame:
         """Delay of each packet of the traced connections, one row per packet, in order of arrival.
 

@@ -50,6 +50,12 @@ class ResolvedFlow:
     recovery: str
     hops: int
 
+    @property
+    def recorded_states(self) -> tuple[str, ...]:
+        """State variables of its controller whose series are recorded."""
+        chosen = getattr(self.spec, "record", True)
+        return chosen if isinstance(chosen, tuple) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWorkload:

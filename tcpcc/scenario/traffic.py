@@ -337,6 +337,12 @@ LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
+def _names(record: str | Sequence[str]) -> bool | tuple[str, ...]:
+    """The names of the variables to record; True if there are none."""
+    names = (record,) if isinstance(record, str) else tuple(record)
+    return tuple(dict.fromkeys(text("record", name) for name in names)) or True
+
+
 @named
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Flow(Record):
@@ -395,7 +401,8 @@ class Flow(Record):
             flow's random numbers: give one to keep them when another flow is inserted before it.
         record: whether a run keeps the flow's time series. False saves memory: ten thousand flows
             with a thousand bins take a gigabyte. Sums remain in `Run.totals`, and the series of
-            links include all flows.
+            links include all flows. Names of state variables of the controller: their series, too
+            (``record=("alpha",)``; see `Run.states`).
         params: parameters of the controller, here or as keywords: `Flow("vegas", alpha=1)`.
     """
 
@@ -423,7 +430,7 @@ class Flow(Record):
     transport: Transport
     group: str | None
     name: str | None
-    record: bool
+    record: bool | tuple[str, ...]
     params: tuple[tuple[str, float], ...]
     _instance: Controller | None = field(init=False, compare=False)
 
@@ -454,7 +461,7 @@ class Flow(Record):
         transport: Transport | Mapping[str, Any] = Transport(),
         group: str | None = None,
         name: str | None = None,
-        record: bool = True,
+        record: bool | Sequence[str] = True,
         params: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
         **more_params: float | bool,
     ) -> None:
@@ -521,10 +528,21 @@ class Flow(Record):
             transport=transport,
             group=None if group is None else text("group", group),
             name=None if name is None else text("name", name),
-            record=flag("record", record),
+            record=_names(record) if isinstance(record, str | Sequence) else flag("record", record),
             params=given,
             _instance=None if named_only else algorithm,
         )
+        if isinstance(self.record, tuple):
+            self._check_states(self.record)
+
+    def _check_states(self, names: tuple[str, ...]) -> None:
+        """Each name is a real number of the controller's state, or of its slow-start rule's."""
+        from tcpcc.slow_start.start_up import composed
+
+        known = composed(self.definition, self.starts_by.rule).numbers
+        for name in names:
+            if name not in known:
+                raise unknown(f"record of controller {self.controller!r}", name, known)
 
     @classmethod
     def linux(

@@ -280,7 +280,11 @@ def _unique(connections: Sequence[Traced]) -> None:
             each.name = f"{each.name}#{seen[each.name]}"
 
 
-FLOW_VALUES = [name for name in FlowSeries.__dataclass_fields__ if name != "base_rtt"]
+FLOW_VALUES = [
+    name
+    for name in FlowSeries.__dataclass_fields__
+    if name not in ("base_rtt", "controller_states")
+]
 
 
 def _series(one: Traced, ends: NDArray[np.float64]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, scratch_of, words_of_hop
 from tcpcc.models.fluid.fluid_records import arrives, hop_at
 from tcpcc.models.header_layout import note_words, show_words
+from tcpcc.models.notes import note_state
 from tcpcc.models.packet.headers import hide_words
-from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at, run_timer
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 BITS = 8.0  # bits in a byte
 
@@ -74,7 +75,7 @@ def depart_in_amounts(w, x, hop, moved, words):
     q.sojourn = 0.0
     show_hop(x, hop, moved * hop.packets, words)
     call_rule(x.departure, x.state, x.params, x.sample)
-    note_state(x, w.b)
+    note_state(x, x.state, w.b)
     if hop.has_words == 0:
         return
     changed = scratch_of(w)

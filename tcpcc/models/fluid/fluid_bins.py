@@ -3,6 +3,7 @@
 from tcpcc.engine.jit import compiled
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.fluid.fluid_records import RUNNING
+from tcpcc.models.notes import note_state
 from tcpcc.transport.flow_record import CBR, window_at
 
 
@@ -27,3 +28,4 @@ def close_bin(w, f):
         b.ssthresh = s.ssthresh
         if f.rtt > 0:
             b.rtt = f.rtt
+        note_state(f, f.state, w.b)

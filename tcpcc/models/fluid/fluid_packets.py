@@ -30,8 +30,9 @@ from tcpcc.models.fluid.fluid_records import (
     queue_cell,
 )
 from tcpcc.models.header_layout import note_words, show_words
+from tcpcc.models.notes import note_state
 from tcpcc.models.packet.headers import hide_words
-from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at, run_timer
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 ROUNDING = 1e-9  # packets
 
@@ -295,7 +296,7 @@ def consult_rule(w, x, p, place, inner, number, again, evicted, time):
     q.inner_queue = inner.count
     q.inner_bytes = inner.bytes
     call_rule(x.departure, x.state, x.params, x.sample)
-    note_state(x, w.b)
+    note_state(x, x.state, w.b)
     return q
 
 
@@ -330,7 +331,7 @@ def serve(w, x, p, time):
             q.inner = 0.0
             q.not_before = time
             call_rule(x.select, x.state, x.params, x.sample)
-            note_state(x, w.b)
+            note_state(x, x.state, w.b)
             if math.isnan(q.not_before):
                 raise FloatingPointError("on_select set q.not_before to NaN")
             if q.not_before > time:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.models.bins import LINK_BIN
 from tcpcc.models.conversation_items import recorded_items
+from tcpcc.models.notes import states_of_flows
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run
@@ -72,6 +73,7 @@ def recorded_series(world: FluidWorld) -> Series:
         **{name: np.where(on, bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")},
         **{name: bins[name] * _counts(world)[kept] for name in AMOUNTS},
         **{name: totals[name][kept] for name in ("timeouts", "loss_events", "finished")},
+        controller_states=states_of_flows(world.resolved.rows, kept, world.notes, slice(0, n), on),
     )
     recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
     found = {name: np.zeros((n, len(recorded))) for name in LINK_BIN.names or ()}

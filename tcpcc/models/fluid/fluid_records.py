@@ -8,6 +8,7 @@ link are neighbouring columns, so that a link reads one stretch of memory for ea
 from tcpcc.controllers.controller import MOST_STAMPS
 from tcpcc.engine.jit import accessor, compiled, number_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.models.notes import NOTE_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 NUMBER = 8  # bytes
@@ -113,6 +114,7 @@ TIMER: dict[str, type] = {
 RECORD: dict[str, type] = {
     "bins": int, "reached": float, "sent_before": float, "repaired_before": float,
     "reached_before": float, "timeouts": int, "loss_events": int,
+    **NOTE_FIELDS,
 }  # fmt: skip
 #: Table of the packet fields and stamps of a flow, and the places of stamps in its state.
 HISTORY: dict[str, type] = {

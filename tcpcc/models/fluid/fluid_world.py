@@ -37,6 +37,7 @@ from tcpcc.models.layout import (
     route_of,
 )
 from tcpcc.models.limits import warn_of_unread_headers
+from tcpcc.models.notes import Notes
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.scenario.traffic import CBR, Flow
@@ -126,6 +127,7 @@ class FluidWorld:
         self.end = math.ceil(scenario.duration / self.step - 1e-9)
         self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)
         self.queues: dict[int, QueueMemory] = {}
+        self.notes: dict[int, Notes] = {}  # of flows whose state is recorded, by row
         self.packet_links: dict[int, PacketLinkMemory] = {}
         self.owned: list[Any] = []
         self.w: Records = np.zeros(1, r.WORLD)
@@ -298,6 +300,9 @@ class FluidWorld:
         row["most"] = max(in_run * row["count"], SENSIBLE)
         state = self.controllers.fill(row, flow)
         self.owned.append(state)
+        if flow.recorded_states:
+            self.notes[i] = Notes(flow.recorded_states, state.dtype, self.n_bins)
+            self.notes[i].fill(row)
         controller, settings = flow.controller, spec.transport
         assert controller is not None
         row["kind"] = t.TCP

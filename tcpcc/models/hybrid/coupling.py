@@ -135,6 +135,8 @@ class CoupledWorld(PacketWorld):
         rows = [k for k, row in enumerate(self.kept) if row in self.fluid_flows]
         for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS):
             getattr(mine, name)[:, rows] = getattr(whole, name)[:, rows]
+        for name, values in mine.controller_states.items():
+            values[:, rows] = whole.controller_states[name][:, rows]
         for name in ("timeouts", "loss_events", "finished"):
             getattr(mine, name)[rows] = getattr(whole, name)[rows]
         columns = [k for k, link in enumerate(self.recorded) if link in self.fluid_links]

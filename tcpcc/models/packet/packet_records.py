@@ -8,6 +8,7 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.models.notes import NOTE_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 INT32, INT16 = np.int32, np.int16  # for numbers of flows and hops; for flags and kinds
@@ -81,7 +82,7 @@ FLOW = record_dtype(
         "timer_at": float, "timer_order": int,
         "ident": int, "open": int, "dropped": int,
         # state variables of its controller that a trace records; the newest packet sent, plus one
-        "notes": int, "n_notes": int, "sent_to": int,
+        "in_trace": int, "n_in_trace": int, "sent_to": int,
         # the entries of pacing, of the controller's or loss recovery's alarm, of the delayed ACK;
         # the header of the packet that this ACK acknowledges
         "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
@@ -94,6 +95,7 @@ FLOW = record_dtype(
         "traffic_class": int,
         # number of flows that it stands for
         "count": int,
+        **NOTE_FIELDS,
     },
     whole_lines=True,
 )  # fmt: skip
@@ -178,7 +180,7 @@ CHANGES = record_dtype(
     }
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
-NOTE = record_dtype({"place": int, "column": int})  # place in the state; column of the trace
+TRACED = record_dtype({"place": int, "column": int})  # place in the state; column of the trace
 KIND = record_dtype({"flow": int, "tcp": int, "memory": int})
 
 world_at = accessor(WORLD)
@@ -195,5 +197,5 @@ inner_at = accessor(INNER)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
-note_at = accessor(NOTE)
+traced_at = accessor(TRACED)
 kind_at = accessor(KIND)

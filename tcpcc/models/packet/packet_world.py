@@ -19,6 +19,7 @@ from tcpcc.models.controller_memory import record_of
 from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.layout import SENSIBLE, beyond_run, packets_in_run
 from tcpcc.models.limits import warn_of_unread_headers
+from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversation_memory import ConversationMemory
 from tcpcc.models.packet.header_memory import HeaderMemory
@@ -85,6 +86,7 @@ class PacketWorld:
         self.paths = PathMemory(self)
         self.links: Records = blank(len(self.resolved.links) + len(self.paths.stages), r.LINK)
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
+        self.notes: dict[int, Notes] = {}  # of flows whose state is recorded, by row
         self.inner: dict[int, np.ndarray] = {}  # inner queues of scheduled links, by link
         self.flows: Records = blank(len(self.resolved.flows), r.FLOW)
         self.tcp: Records = blank(len(self.flows), t.TCP_FLOW)

@@ -13,6 +13,7 @@ from tcpcc.engine.jit import INTERPRETED
 from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.conversation_items import recorded_items
+from tcpcc.models.notes import states_of_flows
 from tcpcc.models.packet.handlers import flush
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
@@ -120,6 +121,9 @@ def _series(
         **{name: np.where(active, flow_bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")},
         **{name: flow_bins[name] for name in AMOUNTS},
         **{name: totals[name][world.kept] for name in ("timeouts", "loss_events", "finished")},
+        controller_states=states_of_flows(
+            world.resolved.rows, world.kept, world.notes, bins, active
+        ),
     )
     links = LinkSeries(
         queue=link_bins["waiting"] / widths,

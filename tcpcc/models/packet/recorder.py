@@ -8,12 +8,13 @@ import math
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.notes import note_state
 from tcpcc.models.packet.packet_records import (
     DELIVER,
     MARGIN,
     SEND,
-    note_at,
     trace_at,
+    traced_at,
 )
 from tcpcc.transport.flow_record import TCP, tcp_at, window_at
 
@@ -85,9 +86,10 @@ def write_trace(w, flow, time, event, seq, value):
         if event == SEND:
             flow.sent_to = seq + 1
         number_at(values, 2).value = float(flow.sent_to - 1 - tcp.high_ack)
-        for i in range(flow.n_notes):
-            note = note_at(flow.notes, i)
-            number_at(values, note.column).value = number_at(tcp.state, note.place).value
+        for i in range(flow.n_in_trace):
+            variable = traced_at(flow.in_trace, i)
+            value = number_at(tcp.state, variable.place).value
+            number_at(values, variable.column).value = value
     w.trace_count += 1
     if w.trace_count + 4 * MARGIN > w.trace_room:
         w.need = 1
@@ -106,7 +108,7 @@ def trace_ack(w, flow, time, event, seq, value, trigger, low, high):
 
 @compiled
 def sample_flow(w, flow, now):
-    """Write the flow's window into the bins that ended before `now`."""
+    """Write the flow's window and its recorded state into the bins that ended before `now`."""
     while flow.bin < w.n_bins and (flow.bin + 1) * w.interval <= now:
         tcp = tcp_at(w.tcp, flow.index)
         s = window_at(tcp.state, 0)
@@ -115,4 +117,5 @@ def sample_flow(w, flow, now):
         b.ssthresh = s.ssthresh
         if tcp.srtt > 0:
             b.rtt = tcp.recent_rtt
+        note_state(flow, tcp.state, flow.bin)
         flow.bin += 1

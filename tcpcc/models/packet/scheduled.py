@@ -15,6 +15,7 @@ import numpy as np
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
+from tcpcc.models.notes import note_state
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
 from tcpcc.models.packet.forward import (
@@ -38,7 +39,7 @@ from tcpcc.models.packet.packet_records import (
 )
 from tcpcc.models.packet.packets import at_hop, free_place, place_in_pool, read_packet, size_of
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
-from tcpcc.models.queue_memory import apply_discipline, note_state, queue_sample_at
+from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
 
 
 @not_inlined
@@ -199,7 +200,7 @@ def consult(w, link, p, inner, number, time, arrived):
     q.inner_queue = float(inner.count)
     q.inner_bytes = inner.bytes
     call_rule(link.departure, link.state, link.params, link.sample)
-    note_state(link, bin_at(w, time))
+    note_state(link, link.state, bin_at(w, time))
     return q
 
 
@@ -259,7 +260,7 @@ def select_queue(w, link, q, time):
     q.inner = 0.0
     q.not_before = time
     call_rule(link.select, link.state, link.params, link.sample)
-    note_state(link, bin_at(w, time))
+    note_state(link, link.state, bin_at(w, time))
     if math.isnan(q.not_before):
         raise FloatingPointError("on_select set q.not_before to NaN")
 

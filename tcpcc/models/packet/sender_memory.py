@@ -10,6 +10,7 @@ import numpy as np
 from tcpcc.engine.jit import address, blank
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.conversation_records import ENDLESS, ON_ITS_OWN
+from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.delivery_memory import delivery_memory
 from tcpcc.models.packet.header_memory import uses_headers
@@ -65,6 +66,10 @@ class SenderMemory:
             return
         world.rings.place(world.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)
+        if flow.recorded_states:
+            noted, dtype = flow.recorded_states, self.states[i].dtype
+            world.notes[i] = Notes(noted, dtype, world.n_bins, world.scratch)
+            world.notes[i].fill(world.flows[i])
         self.recoveries.fill(tcp, flow.recovery)
         self.deliveries[i] = delivery_memory(tcp[0], flow)
         if len(self.deliveries[i]):

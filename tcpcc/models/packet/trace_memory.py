@@ -57,13 +57,13 @@ class TraceMemory:
         if flow.controller is None:
             return
         fields: Any = flow.controller.state_dtype.fields
-        notes = [
+        variables = [
             (fields[n][1] // 8, self.columns.index(n))
             for n in flow.controller.record
             if n in self.columns
         ]
-        self._owned.append(np.array(notes, r.NOTE))
-        row["notes"], row["n_notes"] = address(self._owned[-1]), len(notes)
+        self._owned.append(np.array(variables, r.TRACED))
+        row["in_trace"], row["n_in_trace"] = address(self._owned[-1]), len(variables)
 
     def grow(self) -> None:
         """Double the memory if it is nearly full."""

@@ -8,9 +8,10 @@ import math
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.engine.streams import uniform
+from tcpcc.models.notes import note_state
 from tcpcc.models.packet.forward import fill_queue_sample
 from tcpcc.models.packet.recorder import add_sending, add_waiting
-from tcpcc.models.queue_memory import apply_discipline, note_state
+from tcpcc.models.queue_memory import apply_discipline
 
 #: Squared coefficient of variation of the distances between the packets of a train.
 UNEQUAL = 0.1
@@ -194,7 +195,7 @@ def decide_in_fluid(link, pool, q, each, b):
     q.prob = q.spread = q.anew = q.marks = 0.0
     q.concentration = 1 / max(q.flows, 1.0)
     call_rule(pool.rule, link.state, link.params, link.sample)
-    note_state(link, b)
+    note_state(link, link.state, b)
     if q.anew != 0:
         pool.due = pool.due_of_many = 0.0
     if q.prob == 0:

@@ -81,8 +81,8 @@ FLOW = record_dtype(
         # the entry of the retransmission timer on the event list
         "timer_at": float, "timer_order": int,
         "ident": int, "open": int, "dropped": int,
-        # state variables of its controller that a trace records; the newest packet sent, plus one
-        "in_trace": int, "n_in_trace": int, "sent_to": int,
+        # its FLOW_NOTES; the newest packet sent, plus one
+        "noted": int, "sent_to": int,
         # the entries of pacing, of the controller's or loss recovery's alarm, of the delayed ACK;
         # the header of the packet that this ACK acknowledges
         "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
@@ -95,10 +95,11 @@ FLOW = record_dtype(
         "traffic_class": int,
         # number of flows that it stands for
         "count": int,
-        **NOTE_FIELDS,
     },
     whole_lines=True,
 )  # fmt: skip
+# State variables of a flow's controller: series (`notes`), and those that a trace records.
+FLOW_NOTES = record_dtype({**NOTE_FIELDS, "in_trace": int, "n_in_trace": int})
 CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, "arrived": int})
 
 LINK = record_dtype(
@@ -185,6 +186,7 @@ KIND = record_dtype({"flow": int, "tcp": int, "memory": int})
 
 world_at = accessor(WORLD)
 flow_at = accessor(FLOW)
+flow_notes_at = accessor(FLOW_NOTES)
 cbr_at = accessor(CBR)
 link_at = accessor(LINK)
 fluid_link_at = accessor(FLUID_LINK)

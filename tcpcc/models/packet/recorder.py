@@ -13,6 +13,7 @@ from tcpcc.models.packet.packet_records import (
     DELIVER,
     MARGIN,
     SEND,
+    flow_notes_at,
     trace_at,
     traced_at,
 )
@@ -86,8 +87,9 @@ def write_trace(w, flow, time, event, seq, value):
         if event == SEND:
             flow.sent_to = seq + 1
         number_at(values, 2).value = float(flow.sent_to - 1 - tcp.high_ack)
-        for i in range(flow.n_in_trace):
-            variable = traced_at(flow.in_trace, i)
+        noted = flow_notes_at(flow.noted, 0)
+        for i in range(noted.n_in_trace):
+            variable = traced_at(noted.in_trace, i)
             value = number_at(tcp.state, variable.place).value
             number_at(values, variable.column).value = value
     w.trace_count += 1
@@ -117,5 +119,5 @@ def sample_flow(w, flow, now):
         b.ssthresh = s.ssthresh
         if tcp.srtt > 0:
             b.rtt = tcp.recent_rtt
-        note_state(flow, tcp.state, flow.bin)
+        note_state(flow_notes_at(flow.noted, 0), tcp.state, flow.bin)
         flow.bin += 1

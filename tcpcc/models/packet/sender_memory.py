@@ -53,6 +53,7 @@ class SenderMemory:
         self._transports: dict[tuple[Transport, float], np.ndarray] = {}
         self.controllers = ControllerMemory(world.scenario.seed)
         self.recoveries = RecoveryMemory()
+        self._noted = [np.zeros(1, r.FLOW_NOTES)]  # the first one of flows that record nothing
         self.deliveries: dict[int, np.ndarray] = {}
 
     def lay_out(self, i: int, flow: ResolvedFlow) -> None:
@@ -66,10 +67,6 @@ class SenderMemory:
             return
         world.rings.place(world.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)
-        if flow.recorded_states:
-            noted, dtype = flow.recorded_states, self.states[i].dtype
-            world.notes[i] = Notes(noted, dtype, world.n_bins, world.scratch)
-            world.notes[i].fill(world.flows[i])
         self.recoveries.fill(tcp, flow.recovery)
         self.deliveries[i] = delivery_memory(tcp[0], flow)
         if len(self.deliveries[i]):
@@ -78,7 +75,7 @@ class SenderMemory:
     def fill(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; it is recorded in row `i` of the bins."""
         spec = flow.spec
-        self.world.trace.mark(row, i, flow)
+        self._fill_notes(row, i, flow)
         row["bins"] = self.world.bins_of(i)
         row["size"], row["count"] = spec.packet_size, count_of(flow)
         row["traffic_class"] = spec.traffic_class
@@ -98,6 +95,18 @@ class SenderMemory:
         if spec.writes:
             row["waits"] = ON_ITS_OWN
             tcp["to_send"], tcp["awaits"] = int(settings.handshake), 1
+
+    def _fill_notes(self, row: Any, i: int, flow: ResolvedFlow) -> None:
+        """Write which variables of the controller's state are recorded in row `i`."""
+        world, noted = self.world, np.zeros(1, r.FLOW_NOTES)
+        world.trace.mark(row, noted, i, flow)
+        if flow.recorded_states:
+            assert flow.controller is not None
+            names, dtype = flow.recorded_states, flow.controller.state_dtype
+            world.notes[i] = Notes(names, dtype, world.n_bins, world.scratch)
+            world.notes[i].fill(noted[0])
+        self._noted.append(noted if any(noted[0]) else self._noted[0])
+        row["noted"] = address(self._noted[-1])
 
     def _transport(self, settings: Transport, payload: float) -> np.ndarray:
         """A sender's record with the settings of a transport; senders share it."""

@@ -49,8 +49,9 @@ class TraceMemory:
         self._numbers = np.full(len(resolved.rows), -1)
         self._numbers[list(resolved.recorded)] = np.arange(len(resolved.recorded))
 
-    def mark(self, row: Any, k: int, flow: ResolvedFlow) -> None:
-        """Write whether row `k`, of a flow or a kind, is traced, and which state variables."""
+    def mark(self, row: Any, noted: Any, k: int, flow: ResolvedFlow) -> None:
+        """Write whether row `k`, of a flow or a kind, is traced; into its FLOW_NOTES which state
+        variables are."""
         if k not in self._rows:
             return
         row["traced"] = 1
@@ -63,7 +64,7 @@ class TraceMemory:
             if n in self.columns
         ]
         self._owned.append(np.array(variables, r.TRACED))
-        row["in_trace"], row["n_in_trace"] = address(self._owned[-1]), len(variables)
+        noted["in_trace"], noted["n_in_trace"] = address(self._owned[-1]), len(variables)
 
     def grow(self) -> None:
         """Double the memory if it is nearly full."""

@@ -78,6 +78,7 @@ TIMER: dict[str, type] = {
     "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
     "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
     "timing": FLAG, "timestamps": FLAG, "coarse_timer": FLAG,
+    "srtt8": int, "rttvar4": int, "clock_phase": float, "last_tick": float, "last_tick_low": float,
 }  # fmt: skip
 RECEIVER: dict[str, type] = {
     "held": FLAG, "expected": int, "highest": int, "delayed_ack": float,
@@ -103,7 +104,7 @@ RARE: dict[str, type] = {
     "carried": float, "piece": int, "in_piece": int,
     # size of pieces: packets, s, packets/s, packets
     "gso_segments": int, "gso_time": float, "gso_above": float, "gso_most": float,
-    "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
+    "initial_rto": float, "backoff_limit": int,
     "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "stamps": int, "stamp_mask": int,

@@ -45,6 +45,22 @@ def ticks_by(f, time):
 
 
 @compiled
+def since_tick(f, time):
+    """``time % f.tick``, to the bit, without a division while the clock has not ticked again.
+
+    The last tick is ``f.last_tick + f.last_tick_low``, a sum without rounding. A remainder is a
+    double, so that the differences below are exact.
+    """
+    rest = time - f.last_tick - f.last_tick_low
+    if 0 <= rest < f.tick:
+        return rest
+    rest = time % f.tick
+    f.last_tick = time - rest
+    f.last_tick_low = time - f.last_tick - rest
+    return rest
+
+
+@compiled
 def measure(f, now, rtt):
     """Update the estimator with an RTT sample."""
     if f.coarse_timer != 0:
@@ -52,7 +68,7 @@ def measure(f, now, rtt):
         if f.srtt8 == 0:
             ticks += 1
     else:
-        ticks = max(int((rtt + (now - rtt + f.clock_phase) % f.tick) / f.tick), 1)
+        ticks = max(int((rtt + since_tick(f, now - rtt + f.clock_phase)) / f.tick), 1)
     if f.srtt8 != 0:
         delta = ticks - (f.srtt8 >> 3)
         f.srtt8 = max(f.srtt8 + delta, 1)

@@ -70,7 +70,7 @@ def check_links(world, until):
         if data is None:
             continue
         in_link = bins["arrived"].sum() - bins["drops"].sum() - bins["sent_bits"].sum() / 8 / data
-        least, held = held_at(world, i, link, duration)
+        least, held = held_at(world, i, link, duration, data)
         saved = (1 - small / data) * n_small  # smaller packets count as less than one
         assert least - 1.01 <= in_link <= held + saved + 1.01, (
             f"{name}: {in_link:.3f} packets have arrived and were neither dropped nor sent;"
@@ -96,7 +96,7 @@ def sizes_on(world, i):
     return (sizes.pop() if len(sizes) == 1 else None), small if n_small else 0, n_small
 
 
-def held_at(world, i, link, duration):
+def held_at(world, i, link, duration, data):
     """Packets that link `i` holds at the end of the run, at least and at most."""
     if link["scheduled"]:
         held = int(link["stored"] + link["sending"])
@@ -121,4 +121,11 @@ def held_at(world, i, link, duration):
     if ring is None:
         return 0, math.inf
     waiting = np.arange(link["queue_head"], link["queue_tail"]) % len(ring)
-    return 0, np.count_nonzero(ring["leaves"][waiting] > duration) + 1
+    late = ring["leaves"][waiting] > duration
+    # packets are handled before they arrive: one that arrives after the end has removed those that
+    # began between the end and its arrival
+    removed = 0
+    if late.all() and link["arrived"] > world.link_bins[world.recorded.index(i)]["arrived"].sum():
+        first = ring["leaves"][waiting[0]] if len(waiting) else link["busy_until"]
+        removed = max(first - duration, 0) * link["rate"] / (8 * data)
+    return 0, np.count_nonzero(late) + removed + 1

@@ -28,13 +28,18 @@ FORGOTTEN = 4
 
 
 @compiled
-def record_queue(w, link, size, a, b, q0, q1, served):
+def record_queue(w, link, pool, a, b, q0, q1, served):
+    """Record a queue that goes from `q0` to `q1` from time `a` to `b` and serves `served` bytes."""
     if link.recorded != 0 and b > a:
-        mean = 0.5 * (q0 + q1) / size - 0.5
+        mean = 0.5 * (q0 + q1) / pool.size - 0.5
         if mean > 0:
             add_waiting(w, link, a, b, mean)
         if served > 0:
-            add_sending(w, link, a, b, 8 * served, 1.0)
+            not_sent = min(pool.gone, served)
+            pool.gone -= not_sent
+            if not_sent < served:
+                a += (b - a) * not_sent / served
+                add_sending(w, link, a, b, 8 * (served - not_sent), 1.0)
 
 
 @compiled
@@ -64,23 +69,23 @@ def advance_line(w, link, pool, t):
     top = max((link.capacity - 0.5 - pool.noise) * size, q) if pool.each == 1 else math.inf
     if end < 0:
         t0 = q / -slope
-        record_queue(w, link, size, a, a + t0, q, 0.0, speed * t0)
+        record_queue(w, link, pool, a, a + t0, q, 0.0, speed * t0)
         busy = 0.0
         if pool.inflow > 0:
             busy = pool.inflow / speed * (dt - t0)
-            record_queue(w, link, size, a + t0, a + t0 + busy, 0.0, 0.0, speed * busy)
+            record_queue(w, link, pool, a + t0, a + t0 + busy, 0.0, 0.0, speed * busy)
         pool.idle += dt - t0 - busy
         end = 0.0
     elif end > top:
         t0 = (top - q) / slope
-        record_queue(w, link, size, a, a + t0, q, top, speed * t0)
-        record_queue(w, link, size, a + t0, t, top, top, speed * (dt - t0))
+        record_queue(w, link, pool, a, a + t0, q, top, speed * t0)
+        record_queue(w, link, pool, a + t0, t, top, top, speed * (dt - t0))
         pool.excess += (1 - speed / pool.inflow) * (dt - t0)
         if t0 > 0:
             pool.since = a + t0
         end = top
     else:
-        record_queue(w, link, size, a, t, q, end, speed * dt)
+        record_queue(w, link, pool, a, t, q, end, speed * dt)
     pool.backlog = end
 
 
@@ -169,10 +174,13 @@ def admit(link, pool, line, now, amount, packets):
 
 @compiled
 def take_out(pool, amount, packets):
-    """Remove a packet that was added and is dropped after all."""
+    """Remove a packet that was added and is dropped after all; what the link has sent of it is
+    taken from what it sends next in the record."""
     if packets > 1:
+        pool.gone += max(amount - pool.pending, 0.0)
         pool.pending = max(pool.pending - amount, 0.0)
     else:
+        pool.gone += max(amount - pool.backlog, 0.0)
         pool.backlog = max(pool.backlog - amount, 0.0)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address
 from tcpcc.models.trains import train_records as trains
+from tcpcc.models.trains.train_world import TrainWorld
 from tcpcc.results.recording import capacities
 
 
@@ -24,7 +25,7 @@ def check_packets(world):
             ring = world.rings.arrays["flight", i]
             places = np.arange(lane["flight_head"], lane["flight_tail"]) % len(ring)
             in_lanes += np.bincount(ring["flow"][places], minlength=len(flows))
-    if hasattr(world, "in_trains"):
+    if isinstance(world, TrainWorld):
         in_lanes += world.in_trains()
     made = tcp["sent"] + flows["acks_sent"]
     gone = tcp["arrived"] + flows["inbound"] + flows["dropped"] + tcp["outbox_count"]
@@ -101,21 +102,21 @@ def held_at(world, i, link, duration, data):
     if link["scheduled"]:
         held = int(link["stored"] + link["sending"])
         return held - 1, held
-    memory = getattr(world, "in_trains", None)
-    kinds = set()
-    if memory is not None:
-        pool, lines = memory.__self__.pools[i], memory.__self__.lines
+    if isinstance(world, TrainWorld):
+        pool, lines = world.pools[i], world.lines
         at = world.paths.hops["link"] == address(world.links) + world.links.itemsize * i
         kinds = set(lines["kind"][at])
         if kinds == {trains.SHARED}:
             arriving = lines[at & (lines["arriving"] != 0)]
-            part = sum(memory.__self__.trains[line["head"]]["count"] for line in arriving)
+            part = sum(world.trains[line["head"]]["count"] for line in arriving)
             held = (pool["backlog"] + pool["pending"]) / pool["size"]
-            part = max(part, float(memory().sum()))  # losses of trains that are on their way
+            part = max(
+                part, float(world.in_trains().sum())
+            )  # losses of trains that are on their way
             return held - part - pool["each"], held + part + pool["each"]
         if kinds != {trains.SINGLE}:
             # a lone link counts a train as arrived that begins before the end of the run
-            trains_on_way = float(memory().sum())
+            trains_on_way = float(world.in_trains().sum())
             return -trains_on_way, math.inf
     ring = world.rings.arrays.get(("queue", i))
     if ring is None:

@@ -11,10 +11,9 @@ import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.engine.jit import record_view
 from tcpcc.errors import ScenarioError, ScenarioWarning
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet import run_to_end
 from tcpcc.models.packet.simpy_driver import PacketSimulation
-from tcpcc.models.trains import TrainMemory
-from tcpcc.models.trains.drivers import run_compiled
+from tcpcc.models.trains.train_world import TrainWorld
 from tcpcc.queues.discipline import QUEUES
 
 # Telemetry of each hop, as HPCC uses it: Y. Li et al., "HPCC: High precision congestion control",
@@ -216,8 +215,8 @@ def test_a_packet_with_a_part_of_the_fields_is_one_without(systems):
 def test_trains_carry_the_same_words(systems, number):
     """With flows of all three in one scenario; a state read at the end of the run."""
     net = parking_lot([20, 20, 20], ["add_a", "add_b", "add_a"])
-    world = PacketWorld(tc.Scenario(net, [tc.Flow(c) for c in systems], duration=3))
-    run_compiled(TrainMemory(world, 16), "packet", False, 0.0)
+    world = TrainWorld(tc.Scenario(net, [tc.Flow(c) for c in systems], duration=3), 16)
+    run_to_end(world, "compiled", False, 0.0)
     state = record_view(systems[number].state_dtype, int(world.tcp["state"][number]))
     expected = [(122, -1), (-1, 1), (122, 1)][number]
     assert (state["seen_a"], state["seen_b"]) == expected

@@ -285,18 +285,15 @@ def test_places_go_from_hand_to_hand():
 
 def test_every_place_becomes_free_in_trains():
     """Also at links of the packet model, such as one with a variable rate."""
-    from tcpcc.engine.jit import address
-    from tcpcc.models.trains import TrainMemory, lay_out
-    from tcpcc.models.trains.train_events import run_trains
+    from tcpcc.models.trains.train_world import TrainWorld
 
     net = tc.dumbbell("10 Mb/s", "10 ms", 30, variable=True)
     case = tc.Scenario(
         net, [tc.Flow("vegas", size=10)], duration=60, workloads=tc.web("reno", rate=20, size=5000)
     )
-    memory = TrainMemory(lay_out(case, 1, 1), 16)
-    world = memory.world
-    while run_trains(world.address, address(memory.x), 60.0):
-        memory.grow()
+    world = TrainWorld(case, 16)
+    while world.run_events(60.0):
+        world.grow()
     begun = len(world.conversations.conversations)
     held = world.flows["conversation"]
     assert begun > 1000

@@ -15,9 +15,9 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioError, positive, unknown, whole
-from tcpcc.models.progress import Progress
-from tcpcc.models.trains import PER_RTT, REPRESENTATIVES, TrainMemory, lay_out
+from tcpcc.errors import ScenarioError, positive, whole
+from tcpcc.models.packet import run_to_end
+from tcpcc.models.trains import PER_RTT, REPRESENTATIVES
 from tcpcc.models.trains.train_limits import warn_of_crowds
 
 if TYPE_CHECKING:
@@ -56,11 +56,10 @@ def simulate(
     Raises:
         ScenarioError: no flow has ``background=True``; an unknown driver.
     """
-    from tcpcc.models.trains.drivers import RUN
+    from tcpcc.models.hybrid.coupling import CoupledWorld
+    from tcpcc.models.trains.train_world import TrainWorld
 
     begin = time.thread_time()
-    if driver not in RUN:
-        raise unknown("driver", driver, RUN)
     at_most = whole("representatives", representatives, low=1)
     check_background(scenario)
     if steps is not None:
@@ -69,40 +68,18 @@ def simulate(
                 f"trains = {trains:g}, steps = {steps:g}: must be one of them: the background is"
                 " either in trains or fluid"
             )
-        return beside_fluid(scenario, driver, trace, steps, at_most, progress)
+        world = CoupledWorld(scenario, trace, positive("steps", steps), at_most)
+        return run_to_end(world, driver, progress, begin)
     _check_groups(scenario, at_most)
     if trace is True:
         rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
-    world = lay_out(scenario, math.inf, at_most, trace)
-    warn_of_crowds(world.resolved, "hybrid")
-    foreground = {i for i, flow in enumerate(world.resolved.flows) if _is_single(flow)}
-    return RUN[driver](TrainMemory(world, trains or PER_RTT, foreground), "hybrid", progress, begin)
-
-
-def beside_fluid(
-    scenario: Scenario,
-    driver: str,
-    trace: bool | Selection,
-    steps: float,
-    at_most: int,
-    progress: bool,
-) -> Run:
-    """Run `scenario` with its background as fluid."""
-    from tcpcc.models.hybrid.coupling import CoupledWorld
-    from tcpcc.models.packet import read_out
-    from tcpcc.models.packet.compiled import CompiledSimulation
-    from tcpcc.models.packet.simpy_driver import PacketSimulation
-
-    begin = time.thread_time()
-    world = CoupledWorld(scenario, trace, positive("steps", steps), at_most)
-    if driver == "compiled":
-        with Progress(scenario.duration, progress) as bar:
-            CompiledSimulation(scenario, world=world).advance(scenario.duration, bar)
-    else:
-        PacketSimulation(scenario, world=world).advance(progress=progress)
-    seconds = time.thread_time() - begin
-    return read_out.result(world, driver, seconds, model="hybrid", join=world.joined)
+    per_rtt = PER_RTT if trains is None else trains
+    in_trains = TrainWorld(
+        scenario, per_rtt, background=at_most, trace=trace, single=_is_single, model="hybrid"
+    )
+    warn_of_crowds(in_trains.resolved, "hybrid")
+    return run_to_end(in_trains, driver, progress, begin)
 
 
 def _is_single(flow: ResolvedFlow) -> bool:

@@ -50,6 +50,8 @@ class CoupledWorld(PacketWorld):
             has flows of both kinds; a flow in the background is to be traced.
     """
 
+    model = "hybrid"
+
     def __init__(
         self, scenario: Scenario, trace: bool | Selection, steps: float, at_most: float
     ) -> None:

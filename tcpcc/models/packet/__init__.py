@@ -6,13 +6,15 @@ With `trains` several packets of a flow share an event (:mod:`tcpcc.models.train
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioError, unknown, whole
+from tcpcc.errors import unknown, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
@@ -31,26 +33,54 @@ def simulate(
     progress: bool = False,
 ) -> Run:
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
+    from tcpcc.models.limits import warn_of_two_ways
+    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.representatives import check_counts
+    from tcpcc.models.packet.streaming import stream_target
+
+    begin = time.thread_time()
     at_most = math.inf
     if representatives is not None:
         at_most = whole("representatives", representatives, low=1)
-    if trains is not None:
-        from tcpcc.models.trains import simulate_in_trains
+    target = stream_target(stream, trace)
+    if trains is None:
+        world = PacketWorld(scenario, trace, stream=target, at_most=at_most)
+        check_counts(scenario, world.resolved)
+    else:
+        from tcpcc.models.trains.train_limits import warn_of_crowds
+        from tcpcc.models.trains.train_world import TrainWorld
 
-        if stream is not None:
-            raise ScenarioError(f"stream = {stream!r}: not with trains; leave out one of them")
-        return simulate_in_trains(scenario, trains, at_most, driver, trace, progress)
+        world = TrainWorld(scenario, trains, at_most, at_most, trace=trace, stream=target)
+        warn_of_two_ways(world.resolved, "trains")
+        warn_of_crowds(world.resolved, "packet")
+    return run_to_end(world, driver, progress, begin)
+
+
+def run_to_end(world: PacketWorld, driver: str, progress: bool, begin: float) -> Run:
+    """Run a world to its scenario's end and return the record.
+
+    Ctrl-C raises ``KeyboardInterrupt`` within a second, whatever the duration.
+
+    Args:
+        world: the memory of the run; it knows the handlers of its events.
+        driver: one of the `DRIVERS`.
+        progress: show a progress bar.
+        begin: the value of ``time.thread_time()`` from which the run's CPU time counts.
+
+    Raises:
+        ScenarioError: an unknown driver.
+    """
+    from tcpcc.models.packet import read_out
+    from tcpcc.models.packet.compiled import CompiledSimulation
+    from tcpcc.models.packet.simpy_driver import PacketSimulation
+    from tcpcc.models.progress import Progress
+
+    end = world.scenario.duration
     if driver == "compiled":
-        from tcpcc.models.packet import compiled
-        from tcpcc.models.packet.streaming import stream_target
-
-        target = stream_target(stream, trace)
-        return compiled.simulate(
-            scenario, trace=trace, stream=target, progress=progress, representatives=at_most
-        )
-    if driver == "simpy":
-        from tcpcc.models.packet.simpy_driver import PacketSimulation
-
-        sim = PacketSimulation(scenario, trace=trace, stream=stream, representatives=at_most)
-        return sim.run(progress=progress)
-    raise unknown("driver", driver, DRIVERS)
+        with Progress(end, progress) as bar:
+            CompiledSimulation(world.scenario, world=world).advance(end, bar)
+    elif driver == "simpy":
+        PacketSimulation(world.scenario, world=world).advance(progress=progress)
+    else:
+        raise unknown("driver", driver, DRIVERS)
+    return read_out.result(world, driver, time.thread_time() - begin)

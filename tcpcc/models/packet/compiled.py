@@ -45,7 +45,6 @@ class CompiledSimulation:
         representatives: float = math.inf,
         world: PacketWorld | None = None,
     ) -> None:
-        from tcpcc.models.packet.handlers import run_events
         from tcpcc.models.packet.packet_world import PacketWorld
         from tcpcc.models.packet.representatives import check_counts
 
@@ -55,7 +54,6 @@ class CompiledSimulation:
         if world is None:
             check_counts(scenario, self.world.resolved)
         self.now = 0.0
-        self._run_events = run_events
         self._cpu += time.thread_time()
 
     def advance(self, until: float, bar: Progress | None = None) -> None:
@@ -70,7 +68,7 @@ class CompiledSimulation:
         while more:
             w["pause"] = w["events"] + EVENTS_AT_ONCE
             try:
-                more = self._run_events(world.address, until)
+                more = world.run_events(until)
             except ArithmeticError as error:
                 raise world.explain(error) from None
             if w["need"]:
@@ -100,21 +98,3 @@ class CompiledSimulation:
 
         until = () if self.now >= self.scenario.duration else (self.now,)
         return read_out.result(self.world, "compiled", self._cpu, *until)
-
-
-def simulate(
-    scenario: Scenario,
-    *,
-    trace: bool | Selection = False,
-    stream: Path | None = None,
-    progress: bool = False,
-    representatives: float = math.inf,
-) -> Run:
-    """Run `scenario` in the packet model and return its record.
-
-    Ctrl-C raises ``KeyboardInterrupt`` within a second, whatever the duration.
-    """
-    sim = CompiledSimulation(scenario, trace=trace, stream=stream, representatives=representatives)
-    with Progress(scenario.duration, progress) as bar:
-        sim.advance(scenario.duration, bar)
-    return sim.result()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,7 @@ from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
+    from tcpcc.results.recording import Series
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.network import Link
@@ -48,6 +50,8 @@ class PacketWorld:
     driver calls `grow` whenever a handler has asked for room (``w.need``).
 
     Attributes:
+        model: name of the model in the record.
+        settings: further attributes of the record.
         fluid_links: links whose queue is that of a fluid model beside the packets; no other in the
             packet model itself.
         fluid_flows: flows that are in this fluid and send no packets.
@@ -63,6 +67,8 @@ class PacketWorld:
         resolved: the resolved scenario; then `at_most` has no effect. Default: resolve it.
     """
 
+    model = "packet"
+    settings: Mapping[str, float] = MappingProxyType({})
     fluid_links: Collection[int] = ()
     fluid_flows: Collection[int] = ()
 
@@ -139,6 +145,18 @@ class PacketWorld:
 
     # ------------------------------------------------------------------- while running
 
+    def run_events(self, until: float) -> bool:
+        """Handle events up to a time; returns whether it stopped early (`handlers.run_events`)."""
+        from tcpcc.models.packet.handlers import run_events
+
+        return run_events(self.address, until)
+
+    def step_once(self) -> float:
+        """Handle one event; returns the time of the next (`handlers.step_once`)."""
+        from tcpcc.models.packet.handlers import step_once
+
+        return float(step_once(self.address))
+
     def grow(self) -> None:
         """Double whatever is nearly full: rings, places for packets, the event list, the trace."""
         rings, links, lanes, tcp = self.rings, self.links, self.paths.lanes, self.tcp
@@ -202,6 +220,10 @@ class PacketWorld:
             flow = self.resolved.flows[place]
             return flow, flow.name
         return self.conversations.kind_at(place), self.conversations.name_at(place)
+
+    def joined(self, series: Series) -> Series:
+        """The packets' series, with what another model has recorded of this run."""
+        return series
 
     def release(self) -> None:
         """Release the memory of bins that are on disk."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,11 +31,8 @@ def result(
     driver: str,
     cpu_seconds: float,
     until: float = math.inf,
-    model: str = "packet",
-    join: Callable[[Series], Series] = lambda series: series,
 ) -> Run:
-    """The record of the run, or of the bins that end by `until`; `join` adds what another model has
-    recorded.
+    """The record of the run, or of the bins that end by `until`.
 
     Raises:
         ScenarioError: no bin has ended by `until`.
@@ -52,17 +49,17 @@ def result(
             scenario,
             resolved,
             series,
-            model=model,
+            model=world.model,
             driver=driver + (", interpreted" if INTERPRETED else ""),
             cpu_seconds=cpu_seconds,
         )
-        data.attrs["duration"] = end
+        data.attrs |= {"duration": end, **world.settings}
         return data
 
     edges = _edges(world, until)
     end = float(edges[-1])
     if world.stream is None:
-        return Run(record(join(_series(world, edges))), world.trace.events(end))
+        return Run(record(world.joined(_series(world, edges))), world.trace.events(end))
     netcdf.save_parts(world.stream, map(record, _series_in_parts(world, edges)))
     return Run(*netcdf.read(world.stream, lazy=True))
 

@@ -85,7 +85,7 @@ def check_counts(scenario: Scenario, resolved: Resolved) -> None:
                 f" {link.name!r}, a drop-tail queue: give all flows processing ="
                 f" {2 * lasts:.2g} or more, or flows that stand for fewer lose too many",
                 ScenarioWarning,
-                stacklevel=6,
+                stacklevel=4,
             )
             return
 

@@ -67,8 +67,6 @@ class PacketSimulation:
     ) -> None:
         import simpy
 
-        from tcpcc.models.packet.handlers import step_once
-
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
         target = stream_target(stream, trace)
@@ -80,7 +78,6 @@ class PacketSimulation:
         if world is None:
             check_counts(scenario, self.world.resolved)
         self._origin = self.env.now
-        self._step = step_once
         self._address = self.world.address
         self._cpu = 0.0
         self._callbacks: list[Any] = [self._fire]
@@ -104,23 +101,16 @@ class PacketSimulation:
 
     def _fire(self, event: Any) -> None:
         try:
-            following = self._advance()
+            following = self.world.step_once()
         except ArithmeticError as error:
             raise self.world.explain(error) from None
         if self.world.w["need"][0]:
-            self._grow()
+            self.world.grow()
             if self.world.w["pending"][0] >= 0:
                 following = self._due
         self._wake(following)
         if self._watched:
             self._watched = [flow for flow in self._watched if flow.look()]
-
-    def _advance(self) -> float:
-        """Handle one event; return the time of the next."""
-        return float(self._step(self._address))
-
-    def _grow(self) -> None:
-        self.world.grow()
 
     def run(self, *, progress: bool = False) -> Run:
         """Run the environment to the scenario's end and return the record."""

@@ -7,8 +7,8 @@ from every_model import simulate_in
 import tcpcc as tc
 from experiments import response
 from experiments.battery.scenarios import CASES, phase_free
-from tcpcc.models.trains import TrainMemory, lay_out
-from tcpcc.models.trains.drivers import run_compiled
+from tcpcc.models.packet import run_to_end
+from tcpcc.models.trains.train_world import TrainWorld
 from tcpcc.transport.recovery import RECOVERIES
 
 RATE = 20e6
@@ -149,9 +149,9 @@ def test_delayed_acks_are_handled_in_trains():
     transport = tc.Transport(delayed_ack=0.1)
     flows = [tc.Flow("cubic", transport=transport, start=0.3 * k) for k in range(3)]
     run = tc.Scenario(tc.dumbbell("100 Mb/s", "20 ms", 300), flows, duration=20)
-    memory = TrainMemory(lay_out(run, 1, 1), 16)
-    record = run_compiled(memory, "packet", False, 0.0).data
-    assert 3 * memory.world.w["events"][0] < float(record["sent"].sum())
+    world = TrainWorld(run, 16)
+    record = run_to_end(world, "compiled", False, 0.0).data
+    assert 3 * world.w["events"][0] < float(record["sent"].sum())
     packets = float(tc.simulate(run).data["delivered"].sum())
     assert float(record["delivered"].sum()) == pytest.approx(packets, rel=0.01)
 
@@ -329,3 +329,12 @@ def test_acks_leave_one_by_one_if_the_timer_expires_between_two_packets_of_a_tra
     run = tc.Scenario(tc.dumbbell("5 Mb/s", "50 ms", 300), [flow], duration=10)
     packets, trains = (float(simulate_in(m, run).data.finished[0]) for m in ("packet", "trains"))
     assert trains == pytest.approx(packets, rel=0.01)
+
+
+def test_a_streamed_record_is_that_in_memory(tmp_path):
+    net = tc.dumbbell("10 Mb/s", "20 ms", 50)
+    case = tc.Scenario(net, [tc.Flow("cubic"), tc.Flow("vegas", start=1)], duration=8)
+    kept = tc.simulate(case, trains=16)
+    streamed = tc.simulate(case, trains=16, stream=tmp_path / "run.nc")
+    assert streamed.identical(kept)
+    assert streamed.data.attrs["trains"] == 16

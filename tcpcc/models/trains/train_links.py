@@ -70,61 +70,99 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
     """
     n = p.count
     speed = link.rate / 8
-    drops = 0
     if n > 1:
-        v0 = line.wait * speed
-        v1 = max(pool.backlog - 0.5 * size, 0.0)
-        pool.trains -= 1
-        pool.inflow = max(pool.inflow - line.rate, 0.0)
-        pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
-        pool.variance = max(pool.variance - variance_of(n), 0.0)
-        if pool.trains == 0:  # no rounding error
-            pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
-        add_at_once(link, pool, 0.5 * size, 0.5)
-        pool.over += line.rate * (pool.excess - line.excess) / size
-        line.arriving = 0
+        before, after = close_arrival(pool, line, n, size, link)
+        drops = overflown(pool, n)
     else:
-        v0 = v1 = pool.backlog
-        if pool.each > 1:
-            drops = 0 if admit(link, pool, line, w.now, size * each, each) else 1
-        elif pool.trains > 0:
-            short = v0 / pool.size - (link.capacity - 1)  # packets; of the place that it needs
-            if p.trigger == GROWTH:
-                drops = 1 if short > 0.5 - uniform(pool) else 0
-            elif short > 0:
-                share = max(OTHERS, 1 - pool.inflow / speed)
-                drops = 1 if uniform(pool) < share * short else 0
-            if drops == 0:
-                add_at_once(link, pool, size, 1.0)
-        elif math.ceil(v0 / pool.size - 1e-9) >= link.capacity:
-            drops = 1
-        else:
-            add_at_once(link, pool, size, 1.0)
-    if pool.over >= 1 - 1e-9 and n > 1:
-        drops = min(int(pool.over + 1e-9), n)
-        pool.over -= drops
+        before = after = pool.backlog
+        drops = 0 if finds_room(w, link, pool, line, p, size, each) else 1
     tx = size / speed
-    last = first = max(p.first + v0 / speed, line.busy)
+    first = last = max(p.first + before / speed, line.busy)
     if n > 1:
-        last = max(p.last + v1 / speed, first + (n - 1 - drops) * tx)
+        last = max(p.last + after / speed, first + (n - 1 - drops) * tx)
     busy = line.busy
     line.busy = last + each * tx
     link.arrived += n * each
     if link.recorded != 0 and p.last <= w.duration:
-        b = link_bin_at(link.bins, min(bin_of(w, p.last), w.n_bins - 1))
-        b.arrived += n * each
-        # not //, which is slow
-        waiting = math.floor(pool.backlog / pool.size)
-        b.queue_max = max(b.queue_max, min(waiting, link.capacity))
-    begin = first + (tx + link.delay)
-    gap = (last - first) / (n - 1) if n > 1 else 0.0
+        record_arrival(w, link, pool, p.last, n * each)
+    end = first + (tx + link.delay)
     if drops == 0 and link.rule == 0 and link.loss == 0:
-        go_on_train(w, x, flow, hop + 1, at_times(p, begin, last + (tx + link.delay)))
+        go_on_train(w, x, flow, hop + 1, at_times(p, end, last + (tx + link.delay)))
         return
-    a = 0
+    gap = (last - first) / (n - 1) if n > 1 else 0.0
+    dropped = cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, after, drops)
+    if dropped == n == 1:  # it takes no time of the link
+        line.busy = busy
+
+
+@compiled
+def close_arrival(pool, line, n, size, link):
+    """The fluid of a train has arrived; returns the bytes that waited before its first and before
+    its last packet."""
+    before = line.wait * (link.rate / 8)
+    after = max(pool.backlog - 0.5 * size, 0.0)
+    pool.trains -= 1
+    pool.inflow = max(pool.inflow - line.rate, 0.0)
+    pool.flow_in = max(pool.flow_in - line.rate / size, 0.0)
+    pool.variance = max(pool.variance - variance_of(n), 0.0)
+    if pool.trains == 0:  # no rounding error
+        pool.inflow = pool.flow_in = pool.variance = pool.noise = 0.0
+    add_at_once(link, pool, 0.5 * size, 0.5)
+    pool.over += line.rate * (pool.excess - line.excess) / size
+    line.arriving = 0
+    return before, after
+
+
+@compiled
+def overflown(pool, n):
+    """How many of a train's `n` packets have overflowed."""
+    if not pool.over >= 1 - 1e-9:
+        return 0
+    drops = min(int(pool.over + 1e-9), n)
+    pool.over -= drops
+    return drops
+
+
+@compiled
+def finds_room(w, link, pool, line, p, size, each):
+    """Whether a train of one packet finds room in the queue; if so, it is added."""
+    if pool.each > 1:
+        return admit(link, pool, line, w.now, size * each, each)
+    if pool.trains == 0:
+        fits = math.ceil(pool.backlog / pool.size - 1e-9) < link.capacity
+    else:
+        short = pool.backlog / pool.size - (link.capacity - 1)  # packets; of the place it needs
+        if p.trigger == GROWTH:
+            fits = not short > 0.5 - uniform(pool)
+        elif short > 0:
+            share = max(OTHERS, 1 - pool.inflow / (link.rate / 8))
+            fits = not uniform(pool) < share * short
+        else:
+            fits = True
+    if fits:
+        add_at_once(link, pool, size, 1.0)
+    return fits
+
+
+@compiled
+def record_arrival(w, link, pool, time, packets):
+    b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+    b.arrived += packets
+    waiting = math.floor(pool.backlog / pool.size)  # not //, which is slow
+    b.queue_max = max(b.queue_max, min(waiting, link.capacity))
+
+
+@compiled
+def cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, after, drops):
+    """Drop `drops` packets of a train and those that chance or the discipline hits; the parts
+    between them go on, the first packet at the time `end`, the others `gap` later each. Returns how
+    many were dropped."""
+    n = p.count
     safe = 0  # packets that arrive before the queue is full
     if drops > 0 and n > 1 and pool.since > p.first:
         safe = min(int((pool.since - p.first) * (n - 1) / (p.last - p.first)), n - drops)
+    dropped = 0
+    a = 0
     for j in range(n):
         k = j - safe
         gone = k >= 0 and drops > 0 and (k + 1) * drops // (n - safe) > k * drops // (n - safe)
@@ -133,43 +171,53 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
             gone = True
             take_out(pool, size * each, each)
         elif link.rule != 0:
-            waiting = v0 + (v1 - v0) * share
-            link.queue_bytes = waiting
-            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, p.header)
+            waiting = before + (after - before) * share
             t = p.first + (p.last - p.first) * share
-            q = fill_queue_sample(
-                w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), gone
-            )
-            q.idle = pool.idle
-            pool.idle = 0.0
-            b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
-            if pool.rule > 0:
-                decide_in_fluid(link, pool, q, each, b)
-            else:
-                q.arrivals = each
-                apply_discipline(link, b)
-            marked = link.marked
-            if not gone and not take_verdict(w, q, link, p.header, t):
+            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, p.header)
+            passes = ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, gone)
+            if not gone and not passes:
                 gone = True
                 take_out(pool, size * each, each)
-            if link.marked > marked:
-                count_marks(w, link, t, each - 1)
-            if each > 1 and pool.rule == 0:
-                count_others(w, link, flow, packet, t, size, q.queue, each - 1)
         if gone:
-            if n == 1:  # it takes no time of the link
-                line.busy = busy
+            dropped += 1
             link.dropped += each
             lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
             note_drop(w, flow, link, p.last, lost, False)
             release_header(w, p.header)
             if j > a:
-                go_on_train(
-                    w, x, flow, hop + 1, part(p, a, j - 1, begin + a * gap, begin + (j - 1) * gap)
-                )
+                send_part(w, x, flow, hop, p, end, gap, a, j - 1)
             a = j + 1
     if a < n:
-        go_on_train(w, x, flow, hop + 1, part(p, a, n - 1, begin + a * gap, begin + (n - 1) * gap))
+        send_part(w, x, flow, hop, p, end, gap, a, n - 1)
+    return dropped
+
+
+@compiled
+def send_part(w, x, flow, hop, p, end, gap, a, b):
+    """Packets `a` to `b` of a train go on, of which the first packet does so at the time `end`."""
+    go_on_train(w, x, flow, hop + 1, part(p, a, b, end + a * gap, end + b * gap))
+
+
+@compiled
+def ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, full):
+    """Let the link's discipline decide about a packet; returns whether the packet may pass."""
+    link.queue_bytes = waiting
+    q = fill_queue_sample(w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), full)
+    q.idle = pool.idle
+    pool.idle = 0.0
+    b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
+    if pool.rule > 0:
+        decide_in_fluid(link, pool, q, each, b)
+    else:
+        q.arrivals = each
+        apply_discipline(link, b)
+    marked = link.marked
+    passes = full or take_verdict(w, q, link, packet.header, t)
+    if link.marked > marked:
+        count_marks(w, link, t, each - 1)
+    if each > 1 and pool.rule == 0:
+        count_others(w, link, flow, packet, t, size, q.queue, each - 1)
+    return passes
 
 
 @not_inlined

@@ -1,0 +1,175 @@
+"""Links that change during a run: packets under way get new times."""
+
+import math
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, not_inlined, number_at
+from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.forward import leave_queue
+from tcpcc.models.packet.packet_records import (
+    ARRIVAL,
+    DEPARTURE,
+    event_at,
+    lane_at,
+    link_at,
+    packet_at,
+    queued_at,
+)
+from tcpcc.models.packet.recorder import add_sending, add_waiting
+from tcpcc.models.packet.scheduled import serve_next
+
+
+@not_inlined
+def retime(w, link, ident, now, rate):
+    """Reschedule the packets of a link after a change of its delay, or of its rate from `rate`.
+
+    The rest of the packet being sent is sent at the new rate. At rate 0 it waits until the rate
+    changes, as the packets behind it do.
+    """
+    lane = lane_at(link.lane, 0)
+    waiting = link.queue_tail - link.queue_head
+    first = lane.flight_tail - waiting
+    stood = rate == 0
+    end = link.busy_until
+    if waiting > 0:
+        end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
+    moved = first  # the first packet with a new time
+    if link.rate != rate and (link.left > 0 or now < end < math.inf):
+        left = link.left if stood else (end - now) * rate
+        new_end = now + left / link.rate if link.rate > 0 else math.inf
+        if link.recorded != 0 and not stood:
+            add_sending(w, link, now, end, left, -1.0)
+        if link.recorded != 0 and link.rate > 0:
+            add_sending(w, link, now, new_end, left, 1.0)
+        link.left = left if link.rate == 0 else 0.0
+        moved = first - 1
+        p = packet_at(lane.flight, moved & lane.flight_mask)
+        p.time = new_end + (link.delay if stood else p.time - end)
+        if moved > lane.flight_head:
+            p.time = max(p.time, packet_at(lane.flight, (moved - 1) & lane.flight_mask).time)
+        end = new_end
+    elif waiting == 0:
+        return
+    elif link.rate == 0:
+        end = math.inf
+    elif stood:
+        end = now
+    last = 0.0
+    if first > lane.flight_head:
+        last = packet_at(lane.flight, (first - 1) & lane.flight_mask).time
+    for i in range(waiting):
+        entry = queued_at(link.queue, (link.queue_head + i) & link.queue_mask)
+        p = packet_at(lane.flight, (first + i) & lane.flight_mask)
+        if link.recorded != 0:
+            if end > entry.leaves:
+                add_waiting(w, link, entry.leaves, end, 1.0)
+            else:
+                add_waiting(w, link, end, entry.leaves, -1.0)
+            old_end = link.busy_until
+            if i + 1 < waiting:
+                old_end = queued_at(link.queue, (link.queue_head + i + 1) & link.queue_mask).leaves
+            add_sending(w, link, entry.leaves, old_end, 8 * entry.size, -1.0)
+            if link.rate > 0:
+                add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
+        entry.leaves = end
+        link.begin = end
+        if stood:
+            p.since = end
+        if link.rate > 0:
+            end += 8 * entry.size / link.rate
+        p.time = max(end + link.delay, last)
+        last = p.time
+    link.busy_until = end
+    if moved == lane.flight_head:
+        move_arrival(w, ident, packet_at(lane.flight, moved & lane.flight_mask), stood)
+
+
+@compiled
+def move_arrival(w, ident, p, stood):
+    """Move the event of a lane to the new time of its first packet."""
+    for i in range(w.heap_size):
+        e = event_at(w.heap, i)
+        if e.kind == ARRIVAL and e.id == ident:
+            if stood:
+                e.since = p.since
+            reschedule(w, i, p.time)
+            return
+
+
+@not_inlined
+def retime_scheduled(w, link, ident, now, rate):
+    """As :func:`retime`, for the packet that a scheduled link is sending."""
+    if link.rate == rate or not (link.left > 0 or link.busy_until > now):
+        return
+    lane = lane_at(link.lane, 0)
+    end = link.busy_until
+    left = link.left if rate == 0 else (end - now) * rate
+    new_end = now + left / link.rate if link.rate > 0 else math.inf
+    if link.recorded != 0 and rate > 0:
+        add_sending(w, link, now, end, left, -1.0)
+    if link.recorded != 0 and link.rate > 0:
+        add_sending(w, link, now, new_end, left, 1.0)
+    link.left = left if link.rate == 0 else 0.0
+    link.busy_until = new_end
+    newest = lane.flight_tail - 1
+    p = packet_at(lane.flight, newest & lane.flight_mask)
+    before = 0.0
+    if newest > lane.flight_head:
+        before = packet_at(lane.flight, (newest - 1) & lane.flight_mask).time
+    p.time = max(new_end + link.delay, before)
+    link.newest = p.time
+    for i in range(w.heap_size):
+        e = event_at(w.heap, i)
+        if e.kind == DEPARTURE and e.id == ident:
+            reschedule(w, i, new_end)
+            break
+    if newest == lane.flight_head:
+        move_arrival(w, ident, p, False)
+
+
+@not_inlined
+def reschedule(w, i, time):
+    """Give the event at place `i` of the heap another time, and rebuild the heap."""
+    event_at(w.heap, i).time = time
+    size = w.heap_size
+    w.heap_size = 0
+    for k in range(size):
+        e = event_at(w.heap, k)
+        t = e.time
+        since = e.since
+        o = e.order
+        kind = np.int64(e.kind)
+        ident = np.int64(e.id)
+        push(w, t, since, o, kind, ident)
+
+
+@not_inlined
+def change_link(w, c, now):
+    """A scheduled change of a link: fields of `c` that are not NaN replace the link's values."""
+    link = link_at(w.links, c.link)
+    if c.param != 0:
+        number_at(c.param, 0).value = c.value
+    if not math.isnan(c.capacity):
+        link.capacity = c.capacity
+    if not math.isnan(c.loss):
+        link.loss = c.loss
+    if not math.isnan(c.jitter):
+        link.jitter = c.jitter
+    if not math.isnan(c.share):
+        link.share = c.share
+    if not (math.isnan(c.rate) and math.isnan(c.delay)):
+        rate = link.rate
+        if link.scheduled == 0:
+            leave_queue(link, now, w.since)
+        if not math.isnan(c.rate):
+            link.rate = c.rate
+            link.size = 0.0  # forces `cross` to recompute the transmission time
+        if not math.isnan(c.delay):
+            link.delay = c.delay
+        if link.scheduled == 0:
+            retime(w, link, c.link, now, rate)
+        elif link.sending != 0:
+            retime_scheduled(w, link, c.link, now, rate)
+        else:
+            serve_next(w, link, now)

@@ -1,11 +1,12 @@
 """Random scenarios, random calls of rules, random bytes where files are read:
 `python tests/fuzz.py SCENARIOS [SEED]`.
 
-Each scenario is drawn over all controllers, queues, recoveries, topologies, workloads and changes
-of links, outages among them. Nothing may crash or break an invariant: packets are conserved,
-numbers are not negative, a queue stays within its buffer, both drivers and a streamed run give the
-same bits. For each scenario a controller's rules are called a hundred times, in any order with any
-sample that could be: its window stays a positive number. What a file reader is given must be
+Each scenario is drawn over all controllers, queues, recoveries, senders, topologies, workloads,
+applications, and changes of links and receive windows, outages among them. Nothing may crash or
+break an invariant in any model: packets are conserved, numbers are not negative, a queue stays
+within its buffer, both drivers and a streamed run give the same bits. A model may refuse a scenario
+in one line. For each scenario a controller's rules are called a hundred times, in any order with
+any sample that could be: its window stays a positive number. What a file reader is given must be
 answered with a value or one line.
 """
 
@@ -25,6 +26,10 @@ from tcpcc.transport.recovery import RECOVERIES
 
 CALLS = 100  # of a controller's rules for each scenario
 FASTEST = 20e6  # bit/s, so that a scenario takes a fraction of a second
+OTHERS = (
+    {"trains": 16}, {"model": "fluid"}, {"model": "hybrid"}, {"model": "hybrid", "steps": 20},
+)  # fmt: skip
+"""Options of `tc.simulate` for the models beside packets one by one."""
 
 
 def network(draw: random.Random) -> tc.Network:
@@ -45,20 +50,45 @@ def network(draw: random.Random) -> tc.Network:
 def flow(draw: random.Random) -> tc.Flow | tc.CBR:
     if draw.random() < 0.1:
         return tc.CBR(draw.uniform(1e4, 1e7), packet_size=draw.randint(40, 1500))
+    controller = draw.choice(CONTROLLERS.names())
+    states = CONTROLLERS[controller].numbers
+    amount = {"size": draw.choice([None, draw.randint(1, 1000)])}
+    if draw.random() < 0.3:
+        times = sorted(draw.uniform(0, 3) for _ in range(draw.randint(1, 4)))
+        amount = {"writes": [(time, draw.randint(1, 200)) for time in times]}
+    record = draw.random() < 0.8
     return tc.Flow(
-        draw.choice(CONTROLLERS.names()),
+        controller,
         start=draw.uniform(0, 2),
-        size=draw.choice([None, draw.randint(1, 1000)]),
+        **amount,
         recovery=draw.choice(RECOVERIES.names()),
         packet_size=draw.randint(100, 1500),
-        transport={"initial_window": draw.randint(1, 20)},
+        transport=sender(draw),
         processing=draw.choice([0, draw.uniform(0, 0.01)]),
-        record=draw.random() < 0.8,
+        background=draw.random() < 0.3,
+        record=draw.sample(states, 1) if states and record and draw.random() < 0.3 else record,
     )
 
 
-def change(draw: random.Random, links: list[str]) -> tc.Change:
-    """One or more of a link's fields at some time; a rate of 0 now and then."""
+def sender(draw: random.Random) -> tc.Transport:
+    """A preset, with other settings now and then."""
+    make = draw.choice([tc.Transport, tc.Transport, tc.Transport.linux, tc.Transport.ns2])
+    settings = {
+        "initial_window": draw.randint(1, 20),
+        "ecn": draw.choice(["off", "classic", "accurate", "l4s"]),
+        "delayed_ack": draw.choice([0, draw.uniform(0.01, 0.2)]),
+        "rwnd": draw.choice([math.inf, draw.randint(1, 100)]),
+        "idle_restart": draw.random() < 0.5,
+        "min_rto": draw.uniform(0.01, 1),
+    }
+    chosen = draw.sample(list(settings), draw.randint(0, 3))
+    return make(**{name: settings[name] for name in chosen})
+
+
+def change(draw: random.Random, links: list[str], flows: list[str]) -> tc.Change:
+    """At some time one or more of a link's fields, a rate of 0 now and then; or a receive window."""
+    if flows and draw.random() < 0.2:
+        return tc.Change(draw.uniform(0, 3), flow=draw.choice(flows), rwnd=draw.randint(1, 200))
     values = {
         "rate": draw.choice([0, draw.uniform(1e5, FASTEST)]),
         "delay": draw.uniform(1e-3, 0.1),
@@ -76,10 +106,13 @@ def scenario(draw: random.Random) -> tc.Scenario:
     workloads = [tc.web("reno", rate=draw.uniform(0.1, 5))] if draw.random() < 0.2 else []
     net = network(draw)
     links = [link.name for link in net.links if math.isfinite(link.buffer)]  # not those of ACKs
-    changes = [change(draw, links) for _ in range(draw.randint(1, 5))]
+    flows = [flow(draw) for _ in range(draw.randint(1, 6))]
+    flows = [one.replace(name=f"f{k}") for k, one in enumerate(flows)]
+    names = [one.name for one in flows if isinstance(one, tc.Flow)]
+    changes = [change(draw, links, names) for _ in range(draw.randint(1, 5))]
     return tc.Scenario(
         net,
-        [flow(draw) for _ in range(draw.randint(1, 6))],
+        flows,
         duration=draw.uniform(3, 8),
         seed=draw.randrange(1000),
         workloads=workloads,
@@ -101,6 +134,23 @@ def check(one: tc.Scenario, both: bool, folder: Path) -> None:
         rooms = [c.buffer for c in one.changes if c.link == link and c.buffer is not None]
         buffer = max([*rooms, *(x.buffer for x in one.resolve().links if x.name == link)])
         assert run.queue_max(link=link) <= buffer, f"the queue of {link} is beyond its buffer"
+    for options in OTHERS:
+        complaint = ""
+        try:
+            other = tc.simulate(one, **options)
+        except tc.ScenarioError as error:
+            complaint = str(error)
+        except Exception as error:
+            error.add_note(str(options))
+            raise
+        assert "\n" not in complaint, f"{options}: more than a line: {complaint}"
+        if complaint:
+            continue
+        everyone = other.totals()
+        most = everyone["sent"] * (1 + 1e-9) + 1e-6
+        assert (everyone["delivered"] <= most).all(), f"{options}: more has arrived than was sent"
+        for name in ("sent", "delivered", "dropped", "queue", "arrived", "drops", "cwnd", "rtt"):
+            assert not bool((other.data[name] < -1e-6).any()), f"{options}: {name} is negative"
     if both:
         streamed = tc.simulate(one, stream=folder / "stream.nc")
         assert run.identical(streamed), "the streamed run differs"

@@ -37,7 +37,8 @@ def show_queue(x, now, packets):
     q.now = now
     q.queue = packets
     q.queue_bytes = packets * x.size
-    q.rate = x.rate
+    if x.rate > 0:
+        q.rate = x.rate
     q.limit = x.limit / x.size if x.in_bytes != 0 else x.limit
     q.flows = x.flows
     q.full = 0.0

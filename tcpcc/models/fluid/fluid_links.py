@@ -310,7 +310,8 @@ def ask_for_probability(w, x, now, packets, limit):
     q.queue = max(x.backlog - 0.5, 0.0)
     q.queue_bytes = q.queue * x.size
     q.size = x.size
-    q.rate = x.rate
+    if x.rate > 0:
+        q.rate = x.rate
     q.limit = limit
     q.flows = x.flows
     if x.reads_concentration != 0:

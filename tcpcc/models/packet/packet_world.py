@@ -221,6 +221,12 @@ class PacketWorld:
             return flow, flow.name
         return self.conversations.kind_at(place), self.conversations.name_at(place)
 
+    def flush(self, until: float) -> None:
+        """Complete the record up to a time (`handlers.flush`)."""
+        from tcpcc.models.packet.handlers import flush
+
+        flush(self.address, until)
+
     def joined(self, series: Series) -> Series:
         """The packets' series, with what another model has recorded of this run."""
         return series

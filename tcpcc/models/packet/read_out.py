@@ -14,7 +14,6 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.notes import states_of_flows
-from tcpcc.models.packet.handlers import flush
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run, netcdf
@@ -71,7 +70,7 @@ def series(world: PacketWorld, until: float = math.inf) -> Series:
 
 def _edges(world: PacketWorld, until: float) -> np.ndarray:
     """Complete the bins that end by `until`; returns their ends."""
-    flush(world.address, until)
+    world.flush(until)
     interval = world.scenario.interval
     edges = np.minimum(interval * np.arange(1, world.n_bins + 1), world.scenario.duration)
     edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]

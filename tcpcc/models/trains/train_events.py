@@ -250,3 +250,16 @@ def step_trains(world, more):
     elif w.need == 0 and w.heap_size > 0:
         handle_next_train(w, x)
     return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+
+
+@entry
+def flush_queues(world, more, until):
+    """Complete the record of the queues of trains up to time `until`."""
+    w = world_at(world, 0)
+    x = trains_at(more, 0)
+    until = min(until, w.duration)
+    for i in range(w.n_links):
+        link = link_at(w.links, i)
+        pool = pool_at(x.pools, i)
+        if link.recorded != 0 and pool.unused == 0:
+            advance_line(w, link, pool, until)

@@ -35,11 +35,19 @@ def record_queue(w, link, pool, a, b, q0, q1, served):
         if mean > 0:
             add_waiting(w, link, a, b, mean)
         if served > 0:
-            not_sent = min(pool.gone, served)
-            pool.gone -= not_sent
-            if not_sent < served:
-                a += (b - a) * not_sent / served
-                add_sending(w, link, a, b, 8 * (served - not_sent), 1.0)
+            sent = max(served + min(pool.owed, 0.0), 0.0)
+            pool.owed += served - sent
+            if sent > 0:
+                add_sending(w, link, a + (b - a) * (1 - sent / served), b, 8 * sent, 1.0)
+
+
+@compiled
+def record_owed(w, link, pool, a, b):
+    """Record in the idle time from `a` to `b` what the link has sent before."""
+    if link.recorded != 0 and pool.owed > 0 and b > a:
+        sent = min(pool.owed, link.rate / 8 * (b - a))
+        pool.owed -= sent
+        add_sending(w, link, a, a + 8 * sent / link.rate, 8 * sent, 1.0)
 
 
 @compiled
@@ -60,6 +68,7 @@ def advance_line(w, link, pool, t):
     q = pool.backlog
     if q == 0.0 and pool.inflow == 0.0:
         pool.idle += dt
+        record_owed(w, link, pool, a, t)
         return
     if pool.mixed != 0:  # the packets that wait are mixed well
         pool.size = (q + pool.inflow * dt) / (q / pool.size + pool.flow_in * dt)
@@ -74,6 +83,7 @@ def advance_line(w, link, pool, t):
         if pool.inflow > 0:
             busy = pool.inflow / speed * (dt - t0)
             record_queue(w, link, pool, a + t0, a + t0 + busy, 0.0, 0.0, speed * busy)
+        record_owed(w, link, pool, a + t0 + busy, t)
         pool.idle += dt - t0 - busy
         end = 0.0
     elif end > top:
@@ -139,6 +149,7 @@ def begin_train(w, x, flow, link, pool, line, p, now, size):
         free = max(speed - pool.inflow, 0.0) if pool.backlog <= 0.5 * size else 0.0
         more = max(line.rate - free, 0.0) * late
         add_at_once(link, pool, more, more / size)
+        pool.owed += line.rate * late - more
     pool.inflow += line.rate
     pool.flow_in += line.rate / size
     pool.trains += 1
@@ -177,10 +188,10 @@ def take_out(pool, amount, packets):
     """Remove a packet that was added and is dropped after all; what the link has sent of it is
     taken from what it sends next in the record."""
     if packets > 1:
-        pool.gone += max(amount - pool.pending, 0.0)
+        pool.owed -= max(amount - pool.pending, 0.0)
         pool.pending = max(pool.pending - amount, 0.0)
     else:
-        pool.gone += max(amount - pool.backlog, 0.0)
+        pool.owed -= max(amount - pool.backlog, 0.0)
         pool.backlog = max(pool.backlog - amount, 0.0)
 
 

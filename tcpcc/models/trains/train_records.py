@@ -51,15 +51,15 @@ OWN, SHARED, STAGE, FREE, SINGLE, LONE = range(6)
 # packet model. `each`: packets that a packet stands for, on average; `rule`: the discipline's rule
 # for amounts, if that is more than 1 (-1: it counts amounts on arrival); `due`: distance to its
 # next drop in mean distances; `due_of_many`: the same among the packets that stand for several.
-# `pending`: bytes that are still to arrive of packets that stand for several. `gone`: bytes that
-# the record has as sent, of packets that were dropped after all.
+# `pending`: bytes that are still to arrive of packets that stand for several. `owed`: bytes
+# that the link has sent and the record lacks; negative: that were dropped after all.
 POOL = record_dtype(
     [
         ("at", float), ("backlog", float), ("inflow", float), ("trains", int), ("excess", float),
         ("over", float), ("idle", float), ("since", float), ("noise", float), ("variance", float),
         ("mixed", int), ("flow_in", float), ("size", float), ("unused", int),
         ("each", float), ("rule", int), ("due", float), ("due_of_many", float),
-        ("pending", float), ("gone", float), *STREAM_FIELDS,
+        ("pending", float), ("owed", float), *STREAM_FIELDS,
     ],
     whole_lines=True,
 )  # fmt: skip

@@ -194,6 +194,12 @@ class TrainWorld(PacketWorld):
 
         return float(step_trains(self.address, address(self.x)))
 
+    def flush(self, until: float) -> None:
+        from tcpcc.models.trains.train_events import flush_queues
+
+        flush_queues(self.address, address(self.x), until)
+        super().flush(until)
+
     def grow(self) -> None:
         """Make room for the next event: it may turn each outstanding packet of a flow into a train
         of its own, when every other packet of a long train is dropped."""

@@ -40,6 +40,7 @@ html_sidebars = {
         "architecture",
         "models",
         "scorecard",
+        "coverage",
         "statements",
         "variants",
         "league",

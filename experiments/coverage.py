@@ -131,7 +131,8 @@ def _line(one: Place, paper: Paper, records: Sequence[Record]) -> list[str]:
         return [one.place, shows, f"`tcpcc/{one.code}`, {one.mark}", "", "", "", ""]
     item = paper.items[one.item]
     figure = figure_of(one)
-    is_run = item.networks is None or any(r.item == one.item for r in records)
+    is_run = item.scenarios is not dict
+    drawn = "a drawing" if item.networks else "from the rules"
     return [
         one.place,
         shows,
@@ -139,7 +140,7 @@ def _line(one: Place, paper: Paper, records: Sequence[Record]) -> list[str]:
         f"In [{cell_of(one.paper, one.item)}]",
         f"[{figure}](../figures/{figure})" if figure else "",
         ", ".join(NAMES[model] for model in item.models) if is_run else "",
-        verdict([r for r in records if r.item == one.item]) if is_run else "a drawing",
+        verdict([r for r in records if r.item == one.item]) if is_run else drawn,
     ]
 
 

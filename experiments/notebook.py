@@ -31,7 +31,6 @@ from tcpcc import Run, Scenario, simulate
 from tcpcc.errors import unknown
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 CHOICE = "TCPCC_QUICK"
@@ -223,22 +222,22 @@ class Book:
 
         return Markdown(PLACE.sub(number, template))
 
-    def excerpt(self, cells: Mapping[str, str]) -> pd.DataFrame:
-        """Published and accepted numbers of a few cells, by a text of yours.
+    def excerpt(self, cells: Mapping[str, str]) -> Any:
+        """Show the published and accepted numbers of a few cells, by a text of yours.
 
         Args:
             cells: "item/row/column" of each cell, by its text.
         """
-        import pandas as pd
+        from IPython.display import Markdown
 
         found = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
-        rows = {
-            text: (found[cell].published, *(found[cell].number(model) for model in self.models))
-            for text, cell in cells.items()
-        }
-        columns = ["published", *(harness.NAMES[model] for model in self.models)]
-        table = pd.DataFrame.from_dict(rows, "index", columns=columns)
-        return table.map(lambda x: "" if x is None or x != x else f"{x:.4g}")
+        rows = []
+        for text, cell in cells.items():
+            one = found[cell]
+            numbers = (one.published, *(one.number(model) for model in self.models))
+            rows.append([text, *("" if x is None else f"{x:.4g}" for x in numbers)])
+        head = ["", "published", *(harness.NAMES[model] for model in self.models)]
+        return Markdown(report.table(head, rows))
 
     def dots(self, item: str) -> None:
         """Show the ratio of each number of an item to the published value, with its tolerance."""

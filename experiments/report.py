@@ -340,11 +340,13 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
     formulas = sum(r.formula is not None and r.published is not None for r in records)
     fixed = sum(r.judged("packet") == "by definition" for r in records)
     others += [f"{formulas} values of formulas", f"{fixed} that cannot fail"]
+    said = [(paper, claim.form) for paper, claim, _ in expected.claims(records)]
     return (
         f"Of the other printed numbers packets miss {packets} and fluid {fluid}. With these seeds "
         f"{undecided[0]} and {undecided[1]} are undecided. {loose[0]} and {loose[1]} are loose "
         "matches, within a wider tolerance.\n"
-        f"Published numbers that are not in the table: {', '.join(others)}."
+        f"Published numbers that are not in the table: {', '.join(others)}. The {len(said)} claims "
+        f"are {len(set(said))} sentences, each about several numbers."
     )
 
 

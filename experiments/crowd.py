@@ -119,12 +119,13 @@ def draw(table: pd.DataFrame) -> Figure:
         part = table["simulated"].to_numpy() < 1
         hollow = {"color": "white", "mec": plots.PALETTE[0], "ms": 4.5}
         costs.plot(table.index[part], packets[part] / one, "o", **hollow, label="extrapolated")
+        gains.plot(table.index, table.index + 1, ":", color=plots.GREY, label="limit, N + 1")
         costs.set_ylabel("CPU time (packets, N = 1000: 1)")
         gains.set_ylabel("Speed-up over packets")
         for k, (ax, text) in enumerate(((costs, "Cost"), (gains, "Speed-up"))):
             ax.set_xlabel("Background flows N (NewReno, 2 Mb/s each)")
             charts.title(ax, k, text)
-        charts.legend_above(figure, [costs])
+        charts.legend_above(figure, [costs, gains], 5, order=list(names.values()))
     return figure
 
 

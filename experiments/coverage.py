@@ -172,7 +172,7 @@ def markdown(records: Sequence[Record]) -> str:
             f"## {paper.title}",
             "",
             f"{len(of_paper)} places, {missing} of them neither regenerated nor implemented."
-            f" Notebook: [`{name}`](../notebooks/{name}.ipynb).",
+            f" Notebook: `notebooks/{name}.ipynb`.",
             "",
             table(head, [_line(one, paper, mine) for one in of_paper], words=True),
         ]

@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from experiments import published
 from experiments.harness import FIGURES, HERE, NAMES, Paper, papers
@@ -128,7 +129,7 @@ def _line(one: Place, paper: Paper, records: Sequence[Record]) -> list[str]:
     if one.reason:
         return [one.place, shows, f"none: {one.reason}", "", "", "", ""]
     if one.code:
-        return [one.place, shows, f"`tcpcc/{one.code}`, {one.mark}", "", "", "", ""]
+        return [one.place, shows, f"{Path(one.code).name}, {one.mark}", "", "", "", ""]
     item = paper.items[one.item]
     figure = figure_of(one)
     is_run = item.scenarios is not dict
@@ -136,9 +137,9 @@ def _line(one: Place, paper: Paper, records: Sequence[Record]) -> list[str]:
     return [
         one.place,
         shows,
-        f"`{one.item}`",
+        one.item,
         f"In [{cell_of(one.paper, one.item)}]",
-        f"[{figure}](../figures/{figure})" if figure else "",
+        f"[png](../figures/{figure})" if figure else "",
         ", ".join(NAMES[model] for model in item.models) if is_run else "",
         verdict([r for r in records if r.item == one.item]) if is_run else drawn,
     ]
@@ -158,8 +159,8 @@ def markdown(records: Sequence[Record]) -> str:
         "",
         "Every table, figure and equation of the five papers. An item is in"
         " `experiments/<paper>/__init__.py`; [the scorecard](scorecard.md) has its numbers, causes"
-        " and loose matches. *Reproduced* counts are of all published numbers of the item, printed"
-        " or inferred.",
+        " and loose matches. A file is in `tcpcc/`; the number behind it is that of its docstring."
+        " *Reproduced* counts are of all published numbers of the item, printed or inferred.",
     ]
     for name, paper in papers().items():
         of_paper = [one for one in places() if one.paper == name]

@@ -40,6 +40,7 @@ html_sidebars = {
         "architecture",
         "models",
         "scorecard",
+        "coverage",
         "statements",
         "variants",
         "league",
@@ -51,6 +52,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]
 
+nb_render_markdown_format = "gfm"  # tables in outputs
 nb_execution_mode = "off"  # notebooks are committed executed, and tests execute them again
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments import pictures
+from experiments import charts, pictures
 from experiments.background import JITTER, PACKET, RATE, dumbbell, red
 from tcpcc import plots
 
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 BACKGROUND_FLOWS = (10, 100, 1000, 10_000, 100_000)
 SPAN = 1.6  # s, shortest run of the packet model
 MOST = 1.6e7  # packets; the cost of a longer run is extrapolated
-WANTED = {1000: 100, 100_000: 1000}  # target speed-up by number of background flows
 REPRESENTATIVES = 12  # fewest representatives that agree with packets under RED (docs/models.md)
 HYBRIDS: dict[str, dict[str, Any]] = {
     "hybrid": {},
-    f"hybrid, {REPRESENTATIVES} for each delay": {"representatives": REPRESENTATIVES},
+    f"hybrid, {REPRESENTATIVES} senders per delay": {"representatives": REPRESENTATIVES},
 }
 FIGURE = Path(__file__).parents[1] / "figures" / "hybrid_speed"
 
@@ -106,32 +105,27 @@ def draw(table: pd.DataFrame) -> Figure:
     """
     import matplotlib.pyplot as plt
 
+    names = {"packet": "packets"} | {name: name for name in HYBRIDS}
     with plots.style():
-        figure, (costs, gains) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+        figure, (costs, gains) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.42))
         packets = table["packet"].to_numpy()
         one = packets[table.index == 1000]
-        for k, name in enumerate(("packet", *HYBRIDS)):
-            colour = plots.PALETTE[k]
+        for (name, label), shape, colour in zip(names.items(), "os^", plots.PALETTE, strict=False):
             seconds = table[name].to_numpy()
-            costs.loglog(table.index, seconds / one, "o-", color=colour, label=name)
+            look = {"color": colour, "ms": 4.5, "label": label}
+            costs.loglog(table.index, seconds / one, f"{shape}-", **look)
             if name != "packet":
-                gains.loglog(table.index, packets / seconds, "o-", color=colour, label=name)
+                gains.loglog(table.index, packets / seconds, f"{shape}-", **look)
         part = table["simulated"].to_numpy() < 1
-        hollow = {"color": "white", "mec": plots.PALETTE[0]}
-        costs.plot(table.index[part], packets[part] / one, "o", **hollow)
-        gains.plot(list(WANTED), list(WANTED.values()), "k+", ms=10, label="target")
-        gains.plot(
-            table.index,
-            table.index + 1,
-            ":",
-            color="grey",
-            label="N + 1",
-        )
-        costs.set_ylabel("CPU time (packets, 1000 flows = 1)")
+        hollow = {"color": "white", "mec": plots.PALETTE[0], "ms": 4.5}
+        costs.plot(table.index[part], packets[part] / one, "o", **hollow, label="extrapolated")
+        gains.plot(table.index, table.index + 1, ":", color=plots.GREY, label="limit, N + 1")
+        costs.set_ylabel("CPU time (packets, N = 1000: 1)")
         gains.set_ylabel("Speed-up over packets")
-        for ax in (costs, gains):
-            ax.set_xlabel("Background NewReno flows N, 2 Mb/s each")
-            ax.legend()
+        for k, (ax, text) in enumerate(((costs, "Cost"), (gains, "Speed-up"))):
+            ax.set_xlabel("Background flows N (NewReno, 2 Mb/s each)")
+            charts.title(ax, k, text)
+        charts.legend_above(figure, [costs, gains], 5, order=list(names.values()))
     return figure
 
 

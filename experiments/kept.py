@@ -1,9 +1,10 @@
 """Measured numbers stored on disk, so that unchanged items are not simulated again.
 
 A file has the numbers of one item in one model, with all seeds or a few. Its name contains a hash
-of the code that determines them: tcpcc without its display code, and the paper's modules that the
-item uses. Comments and docstrings do not change the hash. Reading these files is faster than
-loading cached runs. The first line is a checksum of the rest and of the file's name.
+of the code that determines them: tcpcc without its display code, the paper's modules that the item
+uses, and the modules of `COMMON`. Comments and docstrings do not change the hash. Reading these
+files is faster than loading cached runs. The first line is a checksum of the rest and of the file's
+name.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ SHOWS = {
     "plots.py", "qlog.py", "topology.py", "trace_plots.py", "traces",
 }  # fmt: skip
 """Files and folders of tcpcc that display numbers and do not affect them."""
+
+COMMON = ("experiments.records", "experiments.seeds")
+"""Modules that compute numbers of every paper: quotients, and statistics over seeds."""
 
 
 def digest(*functions: Callable[..., Any]) -> str:
@@ -60,13 +64,13 @@ def _parts(function: Any) -> Iterator[Any]:
 
 
 def _dependencies(modules: Iterable[str]) -> set[str]:
-    """Papers' modules and `seeds` among `modules` and their imports, direct or indirect."""
+    """`COMMON`, and the papers' modules among `modules` and their imports, direct or indirect."""
     found: set[str] = set()
-    waiting = list(modules)
+    waiting = [*modules, *COMMON]
     while waiting:
         name = waiting.pop()
         of_paper = name.startswith("experiments.") and name.count(".") > 1
-        if name in found or not (of_paper or name == seeds.__name__) or not _file(name).exists():
+        if name in found or not (of_paper or name in COMMON) or not _file(name).exists():
             continue
         found.add(name)
         for node in ast.walk(ast.parse(_file(name).read_bytes())):

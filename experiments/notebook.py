@@ -5,27 +5,32 @@
 >>> book.code("table_1")  # doctest: +SKIP
 >>> book.compute("table_1")  # doctest: +SKIP
 
-A notebook has no code of its own for this: it shows and calls the code of the experiment.
+A notebook has no code of its own for this: it shows and calls the code of the experiment. One cell
+of each notebook simulates a scenario that the reader can change, and shows its row of the table
+(`Book.measured`).
 """
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from experiments import dots, expected, harness, pictures, report, seeds
-from experiments.paper_table import PaperTable
-from experiments.records import Record, record
-from tcpcc import Scenario, simulate
+from experiments.paper_table import MARKS, PaperTable
+from experiments.published import Key
+from experiments.records import MODELS, Measured, Record, completed, record
+from tcpcc import Run, Scenario, simulate
+from tcpcc.errors import unknown
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 CHOICE = "TCPCC_QUICK"
@@ -37,19 +42,34 @@ VOLATILE = {"tcpcc": "differs from run to run"}
 SCREEN_DPI = 90
 """Resolution of figures in notebooks; a higher one makes large files."""
 
+DRIVERS = ("compiled", "simpy")
 
-def open(paper: str, *, quick: bool = True) -> Book:
+PLACE = re.compile(r"\{(?:(\w+): )?([^{}|]+/[^{}|]+/[^{}|]+)(?:\|([^{}]+))?\}")
+"""A number in `Book.text`: "{item/row/column}", "{fluid: item/row/column|.1f}"."""
+
+
+def open(
+    paper: str, *, quick: bool = True, driver: str = "compiled", models: Sequence[str] = MODELS
+) -> Book:
     """Open a paper's notebook.
 
     Args:
         paper: name of the paper.
         quick: use a few seeds instead of all. ``TCPCC_QUICK=0`` in the environment, which
             `make reproduce` and the tests set, overrides it.
+        driver: "compiled" or "simpy": what runs the events of the packet model in all tables. Both
+            give the same bits; SimPy needs about a hundred times as long, and stores no numbers.
+        models: models of all tables and figures, of "packet" and "fluid".
 
     Raises:
         RuntimeError: this process has already opened a notebook with the other choice of seeds.
-        ScenarioError: unknown paper.
+        ScenarioError: unknown paper, driver or model.
     """
+    if driver not in DRIVERS:
+        raise unknown("driver", driver, DRIVERS)
+    for model in models:
+        if model not in MODELS:
+            raise unknown("model", model, MODELS)
     wanted = os.environ.get(CHOICE, "1" if quick else "0") not in ("", "0")
     known = [
         name for name in sys.modules if name.startswith("experiments.") and "scenarios" in name
@@ -57,7 +77,7 @@ def open(paper: str, *, quick: bool = True) -> Book:
     if wanted != seeds.QUICK and known:
         raise RuntimeError("the seeds cannot be changed in a running kernel; restart the kernel")
     seeds.QUICK = wanted
-    return Book(paper)
+    return Book(paper, driver, models)
 
 
 class Book:
@@ -65,17 +85,39 @@ class Book:
 
     Args:
         paper: name of the paper.
+        driver, models: as in `open`.
     """
 
-    def __init__(self, paper: str) -> None:
-        self.paper = harness.papers()[paper] if paper in harness.papers() else _unknown(paper)
+    def __init__(
+        self, paper: str, driver: str = "compiled", models: Sequence[str] = MODELS
+    ) -> None:
+        self.paper = harness.papers_of(paper)[0]
+        self.driver, self.models = driver, tuple(models)
         self._records: dict[str, list[Record]] = {}
         self._shown: set[Any] = set()
         self._progress = False if CHOICE in os.environ else None  # set: not interactive
 
+    def legend(self) -> Any:
+        """Show what the marks in the tables mean."""
+        from IPython.display import Markdown
+
+        told = report.EXPLANATION
+        for verdict, (mark, _) in MARKS.items():
+            told = told.replace(f"| {verdict} ", f"| {mark} {verdict} ")
+        return Markdown(told.replace(" (docs/fluid.md)", ""))
+
+    def assumed(self) -> Any:
+        """Show the settings that the paper does not give: the docstring of its scenarios.py."""
+        from IPython.display import Markdown
+
+        scenarios = import_module(f"experiments.{self.paper.name}.scenarios")
+        told = inspect.getdoc(scenarios) or ""
+        return Markdown(re.sub(r":\w+:(`)", r"\1", told.replace("``", "`")))
+
     def code(self, item: str) -> Any:
-        """Show the code of an item's scenarios and measurements, without code shown before."""
-        from IPython.display import Code, Markdown
+        """Show the code of an item's scenarios and measurements, folded, without code shown
+        before."""
+        from IPython.display import Markdown
 
         one = self._item(item)
         fresh = [f for f in _functions(one.scenarios, one.measure) if f not in self._shown]
@@ -83,7 +125,7 @@ class Book:
             return Markdown("*Same code as in the items above, with other settings.*")
         self._shown |= set(fresh)
         texts = (inspect.getsource(f).rstrip() for f in fresh)
-        return Code("\n\n\n".join(texts), language="python")
+        return Folded(f"Code of {report.heading(item)}", "\n\n\n".join(texts))
 
     def scenarios(self, item: str) -> Mapping[Any, Scenario]:
         """Scenarios of an item, by key."""
@@ -92,38 +134,110 @@ class Book:
     def compute(self, item: str, *rows: str) -> PaperTable:
         """Compute an item in each of its models and show it as the paper's table.
 
-        A line per model says how long the computation took, or that stored numbers are shown.
+        A line per model says what computed the numbers, or that stored numbers are shown.
 
         Args:
             item: name of the item.
             *rows: rows to show; default all.
         """
-        return PaperTable(self.records(item), rows or None)
+        return PaperTable(self.records(item), rows or None, self._names)
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return {"packet": "SimPy"} if self.driver == "simpy" else {}
 
     def records(self, item: str) -> list[Record]:
         """Compute an item and return its records."""
         if item not in self._records:
-            for model in self._item(item).models:
-                with _Origin(f"{item}, {harness.NAMES[model]}", self._is_kept(item, model)):
-                    harness.reproduce(self.paper.name, item, model, progress=self._progress)
-            self._records[item] = harness.reproduce(self.paper.name, item, progress=False)
+            found = {model: self._numbers(item, model) for model in self._models(item)}
+            self._records[item] = self._judged(item, found)
         return self._records[item]
 
-    def excerpt(self, cells: Mapping[str, str]) -> pd.DataFrame:
-        """Published and accepted numbers of a few cells, by a text of yours.
+    def _models(self, item: str) -> list[str]:
+        return [model for model in self._item(item).models if model in self.models]
+
+    def _numbers(self, item: str, model: str) -> dict[Key, Measured]:
+        """Numbers of an item in a model, and of the items that its claims name."""
+        if (model, self.driver) == ("packet", "simpy"):
+            return self._beside(item, model, self._by_simpy(item, list(self.scenarios(item))))
+        with _Origin(f"{item}, {harness.NAMES[model]}", self._is_kept(item, model)):
+            harness.reproduce(self.paper.name, item, model, progress=self._progress)
+        return self._beside(item, model, {})
+
+    def _beside(self, item: str, model: str, fresh: Mapping[Key, Measured]) -> dict[Key, Measured]:
+        """`fresh`, and what `item` is compared with."""
+        others = harness.needed(self.paper, {item}, model) - ({item} if fresh else set())
+        found = harness.numbers(self.paper, others, model, cache=harness.CACHE)
+        return completed(found | dict(fresh), self.paper.cells())
+
+    def _judged(self, item: str, found: Mapping[str, Mapping[Key, Measured]]) -> list[Record]:
+        """Records of the cells of an item that have a number."""
+        records = []
+        for cell in self.paper.cells(item):
+            if any(cell.key in of_model for of_model in found.values()):
+                known = set.intersection(*(set(of_model) for of_model in found.values()))
+                claims = tuple(c for c in cell.claims if {c.more, c.less} <= known)
+                records.append(record(replace(cell, claims=claims), found))
+        return records
+
+    def measured(self, item: str, runs: Mapping[Any, Run]) -> PaperTable:
+        """Show the numbers of runs of your own in an item's table, beside the published values.
+
+        The causes of differences belong to the item's own runs and are left out.
+
+        Args:
+            item: name of the item.
+            runs: runs of the packet model, with keys as in `scenarios(item)`; some suffice.
+        """
+        return self._table(item, harness.measure(self.paper, {item: runs}), "yours")
+
+    def _table(self, item: str, fresh: Mapping[Key, Measured], name: str) -> PaperTable:
+        """Table of some numbers of an item, without causes."""
+        found = self._beside(item, "packet", fresh)
+        records = [replace(r, cause="") for r in self._judged(item, {"packet": found})]
+        return PaperTable([r for r in records if r.key in fresh], names={"packet": name})
+
+    def text(self, template: str) -> Any:
+        """Show Markdown whose numbers are those of the accepted records.
+
+        Args:
+            template: Markdown; "{item/row/column}" is the packet model's number, "{fluid: ...}" the
+                fluid model's, "{published: ...}" the paper's, with three digits or by a format
+                behind "|".
+
+        Raises:
+            KeyError: a cell is unknown or has no such number.
+        """
+        from IPython.display import Markdown
+
+        found = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
+
+        def number(match: re.Match[str]) -> str:
+            source, place, form = match.groups()
+            one = found[place]
+            value = one.published if source == "published" else one.number(source or "packet")
+            if value is None:
+                raise KeyError(f"{place} has no number of {source or 'packet'}")
+            return format(value, form or ".3g")
+
+        return Markdown(PLACE.sub(number, template))
+
+    def excerpt(self, cells: Mapping[str, str]) -> Any:
+        """Show the published and accepted numbers of a few cells, by a text of yours.
 
         Args:
             cells: "item/row/column" of each cell, by its text.
         """
-        import pandas as pd
+        from IPython.display import Markdown
 
         found = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
-        rows = {
-            text: (found[cell].published, found[cell].packet, found[cell].fluid)
-            for text, cell in cells.items()
-        }
-        columns = ["published", *harness.NAMES.values()]
-        return pd.DataFrame.from_dict(rows, "index", columns=columns).map("{:.4g}".format)
+        rows = []
+        for text, cell in cells.items():
+            one = found[cell]
+            numbers = (one.published, *(one.number(model) for model in self.models))
+            rows.append([text, *("" if x is None else f"{x:.4g}" for x in numbers)])
+        head = ["", "published", *(harness.NAMES[model] for model in self.models)]
+        return Markdown(report.table(head, rows))
 
     def dots(self, item: str) -> None:
         """Show the ratio of each number of an item to the published value, with its tolerance."""
@@ -134,7 +248,11 @@ class Book:
     def draw(self, *items: str) -> None:
         """Show the figures of items."""
         for item in items:
-            figure = harness.draw(self.paper.name, item, progress=self._progress)
+            models = self._models(item)
+            if not models:
+                continue
+            model = models[0] if len(models) == 1 else "both"
+            figure = harness.draw(self.paper.name, item, model, progress=self._progress)
             title = f"{report.heading(item)}: {self.paper.published.titles.get(item, '')}"
             _show(figure, title.rstrip(": "))
 
@@ -151,28 +269,28 @@ class Book:
         Raises:
             AssertionError: a number of the record differs.
         """
+        chosen = list(self.scenarios(item)) if keys is None else list(keys)
+        fresh = self._by_simpy(item, chosen)
+        if keys is not None:
+            return self._table(item, fresh, "SimPy")
+        found = self._beside(item, "packet", fresh)
+        records = [r for r in self._judged(item, {"packet": found}) if r.key in fresh]
+        return PaperTable(records, names={"packet": "SimPy"})
+
+    def _by_simpy(self, item: str, keys: Sequence[Any]) -> dict[Key, Measured]:
+        """Numbers of an item's runs by SimPy, which must have the bits of the compiled driver."""
         from joblib import Parallel, delayed
 
         scenarios = self.scenarios(item)
-        chosen = list(scenarios) if keys is None else list(keys)
-        with _Origin(f"{item}, SimPy driver, {len(chosen)} of {len(scenarios)} runs"):
-            work = (delayed(simulate)(scenarios[key], driver="simpy") for key in chosen)
-            parallel = Parallel(n_jobs=-1 if len(chosen) > 1 else 1)
-            slow = dict(zip(chosen, parallel(work), strict=True))
-        for key in chosen:
+        with _Origin(f"{item}, SimPy driver, {len(keys)} of {len(scenarios)} runs"):
+            work = (delayed(simulate)(scenarios[key], driver="simpy") for key in keys)
+            parallel = Parallel(n_jobs=-1 if len(keys) > 1 else 1)
+            slow = dict(zip(keys, parallel(work), strict=True))
+        for key in keys:
             if not slow[key].data.equals(simulate(scenarios[key]).data):
                 raise AssertionError(f"{item}, {key}: SimPy and compiled driver differ")
-        print(f"Bit-identical to the compiled driver: {len(chosen)} of {len(chosen)} runs.")
-        fresh = harness.measure(self.paper, {item: slow})
-        others = harness.needed(self.paper, {item}, "packet") - {item}
-        found = harness.numbers(self.paper, others, "packet", cache=harness.CACHE) | fresh
-        records = []
-        for cell in self.paper.cells(item):
-            if cell.key in fresh:
-                claims = tuple(c for c in cell.claims if {c.more, c.less} <= set(found))
-                told = record(replace(cell, claims=claims), {"packet": found})
-                records.append(told if keys is None else replace(told, cause=""))
-        return PaperTable(records, names={"packet": "SimPy"})
+        print(f"Bit-identical to the compiled driver: {len(keys)} of {len(keys)} runs.")
+        return harness.measure(self.paper, {item: slow})
 
     def summary(self) -> Any:
         """Show how many numbers are reproduced, for each item computed so far."""
@@ -190,6 +308,27 @@ class Book:
             harness.kept_numbers(self.paper, name, model) is not None
             for name in harness.needed(self.paper, {item}, model)
         )
+
+
+class Folded:
+    """Code that a click unfolds.
+
+    Args:
+        title: the line to click on.
+        text: the code.
+    """
+
+    def __init__(self, title: str, text: str) -> None:
+        self.title, self.text = title, text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from IPython.display import Code
+
+        shown = Code(self.text, language="python")._repr_html_()
+        return f"<details><summary>{self.title}</summary>{shown}</details>"
 
 
 def _show(figure: Figure, alt: str) -> None:
@@ -247,9 +386,3 @@ def _names(code: CodeType) -> Iterator[str]:
 def _module(function: Any) -> str:
     inner = function.func if isinstance(function, partial) else function
     return getattr(inner, "__module__", "")
-
-
-def _unknown(paper: str) -> Any:
-    from tcpcc.errors import unknown
-
-    raise unknown("paper", paper, harness.papers())

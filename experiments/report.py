@@ -180,15 +180,18 @@ def markdown(records: Sequence[Record]) -> str:
     return "\n".join(lines) + "\n"
 
 
-STATEMENTS = "statements.md"
-"""Page of the papers' statements, beside the scorecard."""
+STATEMENTS, COVERAGE = "statements.md", "coverage.md"
+"""Pages beside the scorecard: the papers' statements; their tables, figures and equations."""
 
 
 def write(records: Sequence[Record], path: Path) -> None:
-    """Write `markdown` to a file, and the papers' statements to `STATEMENTS` beside it."""
+    """Write `markdown` to a file, and `STATEMENTS` and `COVERAGE` beside it."""
+    from experiments import coverage
+
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(markdown(records), encoding="utf-8")
     path.with_name(STATEMENTS).write_text(statements.markdown(records), encoding="utf-8")
+    path.with_name(COVERAGE).write_text(coverage.markdown(records), encoding="utf-8")
 
 
 MARKS = ("<!-- summary: written by tcpcc reproduce --readme -->", "<!-- end of summary -->")
@@ -273,7 +276,7 @@ def overview_markdown(records: Sequence[Record], page: str = "") -> str:
         ]
         for row in rows
     ]
-    return f"{_table(head, lines)}\n\n{STRICT}\n{_rest(rows[-1], records)}"
+    return f"{table(head, lines)}\n\n{STRICT}\n{_rest(rows[-1], records)}"
 
 
 def rest_markdown(records: Sequence[Record]) -> str:
@@ -298,7 +301,7 @@ def rest_markdown(records: Sequence[Record]) -> str:
         ]
         for row in rows
     ]
-    return _table(head, lines)
+    return table(head, lines)
 
 
 def _with_total(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -337,11 +340,13 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
     formulas = sum(r.formula is not None and r.published is not None for r in records)
     fixed = sum(r.judged("packet") == "by definition" for r in records)
     others += [f"{formulas} values of formulas", f"{fixed} that cannot fail"]
+    said = [(paper, claim.form) for paper, claim, _ in expected.claims(records)]
     return (
         f"Of the other printed numbers packets miss {packets} and fluid {fluid}. With these seeds "
         f"{undecided[0]} and {undecided[1]} are undecided. {loose[0]} and {loose[1]} are loose "
         "matches, within a wider tolerance.\n"
-        f"Published numbers that are not in the table: {', '.join(others)}."
+        f"Published numbers that are not in the table: {', '.join(others)}. The {len(said)} claims "
+        f"are {len(set(said))} sentences, each about several numbers."
     )
 
 
@@ -349,9 +354,12 @@ OTHERS = {read: words for read, words in published.READ.items() if read != "text
 """Published numbers that are not printed, with words for them."""
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Markdown; all columns but the first are numbers."""
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]], words: bool = False) -> str:
+    """Markdown; all columns but the first are numbers, unless they are `words`."""
+    lines = [
+        "| " + " | ".join(head) + " |",
+        "|---|" + ("---|" if words else "--:|") * (len(head) - 1),
+    ]
     return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
 
 

@@ -89,15 +89,19 @@ def _of_ware(network: Network, buffer: float) -> Throughputs:
 
 
 def draw_harm(cells: Cells) -> Figure:
-    """Share of one flow beside five CUBIC flows, a panel for each rate."""
+    """Share of one flow beside five CUBIC flows, a panel for each rate.
+
+    The dotted line is the published share of BBRv3 (Zeynali et al.), "more than 99 %".
+    """
     import matplotlib.pyplot as plt
 
     names = list(studies.queues(1e8))
+    lines = {"color": plots.GREY, "lw": 0.8}
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.9))
         for k, (ax, rate) in enumerate(zip(axes, studies.HARM_RATES, strict=True)):
-            ax.axhline(1 / (1 + studies.CUBIC_FLOWS), color=plots.GREY, lw=0.8)
-            ax.axhline(0.99, color=plots.GREY, lw=0.8, ls=":")
+            ax.axhline(1 / (1 + studies.CUBIC_FLOWS), label="fair share", **lines)
+            ax.axhline(0.99, ls=":", label="BBRv3, published", **lines)
             for j, contender in enumerate(studies.CONTENDERS):
                 known = [i for i, q in enumerate(names) if (rate, q, contender) in cells]
                 each = [cells[rate, names[i], contender] for i in known]
@@ -105,10 +109,10 @@ def draw_harm(cells: Cells) -> Figure:
                 ax.plot(x, [c.value for c in each], "os^"[j], ms=5, color=COLOURS[j],
                         label=contender)  # fmt: skip
                 charts.ranges(ax, x, each, color=COLOURS[j], lw=2, alpha=0.4)
-            ax.set_xticks(range(len(names)), names, rotation=20, ha="right")
+            ax.set_xticks(range(len(names)), [q.replace(" above ", "\nabove ") for q in names])
             charts.title(ax, k, rate)
-        axes[0].set(ylabel="Share of the throughput", ylim=(0, 1.02))
-        charts.legend_above(figure, axes, 3)
+        axes[0].set(ylabel="Share of the link beside 5 CUBIC", ylim=(0, 1.03))
+        charts.legend_above(figure, axes[:1], 5, order=list(studies.CONTENDERS))
     return figure
 
 

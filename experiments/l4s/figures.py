@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LOOKS = dict(zip(s.RIVALS, (("C0", "o"), ("C2", "s"), ("C1", "^")), strict=True))
+LOOKS = dict(
+    zip(s.RIVALS, ((plots.BLUE, "o"), (plots.GREEN, "s"), (plots.ORANGE, "^")), strict=True)
+)
 
 
 def curve(
@@ -32,7 +34,7 @@ def curve(
     told = [(x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)]
     for x, value in told:
         if value is not None:
-            charts.published(ax, [x], [value])
+            charts.published(ax, [x], [value], mfc="none", ms=8)
     ax.set_xticks(places, [f"{buffer:g}" for buffer in s.BUFFERS])
 
 
@@ -62,11 +64,14 @@ def chart_delays(cells: Mapping[str, Cells]) -> Figure:
     import matplotlib.pyplot as plt
 
     with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.55))
         for k, bottleneck in enumerate(s.BOTTLENECKS):
-            look = (f"C{k}", "os^vDP"[k])
+            look = (plots.PALETTE[k], "os^vDp"[k])
             curve(ax, "delay", bottleneck, cells, bottleneck, look)
-        ax.set(yscale="log", xlabel="Buffer (BDP)", ylabel="Queueing delay (ms)")
+        ax.set(yscale="log", xlabel="Buffer (BDP)", ylabel="Queueing delay of Prague (ms)")
+        ax.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20, 50, 100])
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.minorticks_off()
         charts.name_models(ax)
         charts.legend_above(figure, [ax], 3)
     return figure

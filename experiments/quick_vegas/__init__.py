@@ -35,6 +35,7 @@ PAPER = Paper(
             partial(t.basic_values, "quick_vegas"),
             f.draw_basic,
         ),
+        "settings": Item(s.settings_runs, t.settings, models=("packet",)),
         **{
             figure: Item(s.bdp_runs, partial(t.bdp_values, event), chart=f.chart_convergence)
             for figure, event in EVENTS.items()

@@ -32,6 +32,16 @@ def basic_values(controller: str, runs: Runs) -> Values:
     }
 
 
+def settings(runs: Runs) -> Values:
+    """The transients with other settings; runs by (controller, setting)."""
+    return {
+        (f"{s.NAMES[controller]}: {name}", column): metric(run)
+        for (controller, name), run in runs.items()
+        for column, metric in TRANSIENTS.items()
+        if column in SETTLED
+    }
+
+
 def slow_start_end(run: tc.Run) -> float:
     """Time at which the window first exceeds the slow-start threshold, s."""
     flow = run.data.isel(flow=0)
@@ -79,6 +89,10 @@ TRANSIENTS: dict[str, Callable[[tc.Run], float]] = {
     "throughput 0-60 s": partial(mean_throughput, 0, 60),
     "throughput 160-190 s": partial(mean_throughput, 160, 190),
 }
+
+
+SETTLED = ("slow start ends", "new connection", "halved", "doubled", "largest queue")
+"""Transients of the item "settings"."""
 
 
 def over(values: Mapping[Any, float]) -> Measured:

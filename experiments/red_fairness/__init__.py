@@ -56,6 +56,7 @@ PAPER = Paper(
     | mix_figures("table_4_1", "figure_4_2", "figure_4_3", "figure_4_4")
     | {
         "figure_2_2": Item(networks=lambda: {"Section 2.2.2": studies.pair()}),
+        "figure_3_2": Item(draw=f.draw_drop_probability),
         "figure_3_3": Item(
             networks=lambda: {
                 "Table 3.1 (buffer 20; one more with RED)": s.mixed("table_3_1", "V vs R", "RED", 1)

@@ -7,6 +7,7 @@ darker; more than two flows of a kind are drawn as their mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from experiments.harness import Cells, Runs
 from experiments.records import Measured
 from experiments.red_fairness import scenarios as s
 from tcpcc import plots
+from tcpcc.queues.red import base_probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -251,3 +253,30 @@ def _shares(
     if "fluid" in values:
         fluid = np.array([cell.value for cell in values["fluid"]])
         charts.dashes(ax, places, list(fluid / fluid.sum()), 9)
+
+
+def draw_drop_probability(runs: Mapping[str, Runs]) -> Figure:
+    """Figure 3.2: drop probability against the average queue, for the RED of Table 4.1."""
+    import matplotlib.pyplot as plt
+
+    low, high = s.TABLES["table_4_1"].thresholds
+    average = np.linspace(0, 2.2 * high, 1000)
+    with plots.style():
+        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.4))
+        for gentle, label, look in (
+            (False, "the thesis", {"color": plots.BLACK}),
+            (True, "gentle, as in its simulator", {"color": plots.BLUE, "ls": plots.DASHES[1]}),
+        ):
+            p = SimpleNamespace(max_p=s.RED_SETTINGS["B"]["max_p"], gentle=gentle)
+            drops = [base_probability(each, low, high, p) for each in average]
+            ax.plot(average, drops, label=label, **look)
+        ticks = {0: "0", low: "MinThresh", high: "MaxThresh", 2 * high: "2 MaxThresh"}
+        ax.set_xticks(list(ticks), list(ticks.values()))
+        names = ax.get_xticklabels()
+        names[1].set_horizontalalignment("right")
+        names[2].set_horizontalalignment("left")
+        ax.set_yticks([0, s.RED_SETTINGS["B"]["max_p"], 1], ["0", "MaxP", "1"])
+        ax.set(xlim=(0, average[-1]), ylim=(0, 1.03))
+        ax.set(xlabel="AvgLen", ylabel="TempP")
+        charts.legend_above(figure, [ax], 2)
+    return figure

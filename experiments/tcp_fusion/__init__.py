@@ -38,6 +38,7 @@ PAPER = Paper(
         "figure_3": Item(networks=lambda: {"Laboratory": s.alone("Fusion", "1e-4", 1)}),
         "figure_4": Item(s.figure_4_runs, t.figure_4, chart=f.draw_4),
         "clock": Item(s.clock_runs, t.figure_4),
+        "settings": Item(s.settings_runs, t.figure_4, models=("packet",)),
         "figure_5": lossy("Fusion", "ARENO", "CTCP"),
         "figure_6": lossy("HSTCP", "BIC", "CUBIC"),
         "figure_7": Item(

@@ -251,17 +251,20 @@ def draw_9(numbers: Numbers) -> Figure:
                 }
                 middle = [v.value for v in values]
                 if model == "packet":
-                    ax.plot(at, middle, label=f"20 ms : {longer}", **look)
+                    ax.plot(at, middle, label=f"20 ms and {longer}", **look)
                     charts.ranges(ax, at, values, color=shades[k], lw=2.5, alpha=0.35)
                 else:
-                    charts.dashes(ax, at, middle, 9)
+                    ax.plot(at + 0.1, middle, **look, mfc="white", mew=1)
+        ax.plot([], [], "o", ms=4.5, color=plots.GREY, label="packets")
+        ax.plot([], [], "o", ms=4.5, color=plots.GREY, mfc="white", mew=1, label="fluid")
+        ax.plot([], [], color=plots.GREY, lw=2.5, alpha=0.35, label="range over seeds")
         ax.set_xticks(places, list(s.VARIANTS))
-        ax.set(yscale="log", ylim=(0.2, 150), ylabel="Throughput ratio, short : long")
+        ax.set(yscale="log", ylim=(0.2, 150), ylabel="Goodput, short / long RTT")
         marks = (0.5, 1, 2, 5, 10, 20, 50, 100)
         ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
         ax.minorticks_off()
         ax.axhline(1, color=plots.GREY, lw=0.7, ls=":")
-        charts.legend_above(figure, [ax])
+        charts.legend_above(figure, [ax], 3)
     return figure
 
 

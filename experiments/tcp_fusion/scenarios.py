@@ -328,6 +328,29 @@ def clock_runs() -> Scenarios:
     return with_seeds(alone, [(v, loss) for v in CLOCKED for loss in ("1e-4", "1e-3", "1e-2")])
 
 
+NO_QUEUE = {
+    "0 ms": 0.0,
+    "0.25 ms": 2.5e-4,
+    "0.5 ms": 5e-4,
+    "1 ms": 1e-3,
+    "2 ms": 2e-3,
+    "4 ms": 4e-3,
+}
+"""ARENO's `no_queue`, the waiting time below which the queue counts as empty, s."""
+
+
+def settings_runs() -> Scenarios:
+    """Figure 4's ARENO with other values of `no_queue`."""
+
+    def make(name: str, loss: str, seed: int) -> tc.Scenario:
+        params = {"no_queue": NO_QUEUE[name.removeprefix("ARENO, ")]}
+        return laboratory(["ARENO"], loss=LOSSES[loss], seed=seed, more=[{"params": params}])
+
+    return with_seeds(
+        make, [(f"ARENO, {name}", loss) for name in NO_QUEUE for loss in ("1e-4", "1e-3", "1e-2")]
+    )
+
+
 def lossy_runs(*variants: str) -> Scenarios:
     return with_seeds(beside_reno, [(v, loss) for v in variants for loss in LOSSES])
 

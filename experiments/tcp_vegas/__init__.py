@@ -25,6 +25,7 @@ PAPER = Paper(
             }
         ),
         "figure_7": Item(s.figure_7_runs, t.alone, f.draw_alone),
+        "figure_8": Item(s.figure_7_runs, draw=f.draw_detail),
         "settings": Item(s.settings_runs, t.settings, parts=("transfer", "setting", "seed")),
         "figure_9": Item(s.figure_9_runs, draw=f.draw_beside_traffic),
         "figure_10": Item(s.figure_10_runs, draw=f.draw_beside_traffic),
@@ -47,6 +48,9 @@ PAPER = Paper(
         "table_4": Item(s.table_4_runs, t.transfers, chart=f.chart_transfers),
         "load": Item(
             s.load_runs, t.loads, chart=f.chart_loads, parts=("controller", "load", "seed")
+        ),
+        "clock": Item(
+            s.clock_runs, t.loads, models=("packet",), parts=("controller", "clock", "seed")
         ),
         "vegas_background": Item(
             s.background_runs, t.vegas_background, parts=("controller", "background", "seed")

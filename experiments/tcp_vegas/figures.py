@@ -117,7 +117,38 @@ def draw_beside_traffic(runs: Mapping[str, Runs]) -> Figure:
     return figure
 
 
+def draw_detail(runs: Mapping[str, Runs]) -> Figure:
+    """Figure 8: the end of slow start and the first decisions of Figure 7."""
+    run = _traced(runs)
+    figure = run.plot_trace(run.flows[0], after=0.5, before=2.5)
+    _tell(figure, run)
+    return figure
+
+
+UNITS = {"packets": ("KB", s.PAYLOAD), "Mb/s": ("KB/s", 1e3 / 8), "kb/s": ("KB/s", 1 / 8)}
+"""The paper's units, with their factors."""
+
+
+def _in_the_papers_units(figure: Figure) -> None:
+    """Write windows in KB and rates in KB/s; the queue is in buffers, as in the paper."""
+    from matplotlib.ticker import MaxNLocator
+
+    for ax in figure.axes:
+        name, _, unit = ax.get_ylabel().rstrip(")").rpartition("(")
+        if name.startswith("Queue"):
+            ax.set_ylabel("Queue\n(packets)")
+        if unit not in UNITS or name.startswith("Queue"):
+            continue
+        other, factor = UNITS[unit]
+        low, high = ax.get_ylim()
+        ticks = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low * factor, high * factor)
+        shown = [tick for tick in ticks if low <= tick / factor <= high]
+        ax.set_yticks([tick / factor for tick in shown], [f"{tick:g}" for tick in shown])
+        ax.set_ylabel(f"{name}({other})")
+
+
 def _tell(figure: Figure, run: tc.Run, printed: float | None = None) -> None:
+    _in_the_papers_units(figure)
     told = f"Time (s); throughput {t.throughput(run):.0f} KB/s"
     figure.axes[-1].set_xlabel(f"{told}, published {printed:g} KB/s" if printed else told)
 

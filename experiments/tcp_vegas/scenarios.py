@@ -6,16 +6,17 @@ Settings that the paper does not give, with the evidence for each:
   of the window at the end of slow start. With ns-2's mean RTT, Vegas* cannot improve on Vegas: the
   segment that Vegas loses in Figure 11 is not lost, because the flow's own bursts end slow start
   earlier.
-- 200 KB/s are 1.6 Mb/s. A packet has 1.4 KB of data (1434 bytes) and a header of 40 bytes. Vegas'
-  first slow start ends because 16 packets are one more than the path holds. With a KB of 1024 bytes
-  the window is below this limit: it doubles once more, 17 packets are lost, and the throughput is
-  123 KB/s instead of the 169 of Figure 7 (item "settings"). 1 MB is 1024 KB, as in
-  Table II.
+- 200 KB/s are 1.6 Mb/s, a KB of 1000 bytes. A packet has 1.4 KB of data, here a KB of 1024 bytes
+  (1434 bytes), and a header of 40 bytes. Only this mixture gives Figure 7: Vegas' first slow start
+  ends because 16 packets are one more than the path holds. With either KB in both places the window
+  is below this limit: it doubles once more, and a window of packets is lost (item "settings"). 1 MB
+  is 1024 KB, as in Table II.
 - Reno is that of 4.3BSD: several losses in a window cut it several times (section III-A), and the
   timer is checked every 500 ms. The paper does not give the clock phase at the start of a
-  connection. Runs without other random settings draw it at random.
-- Every packet is acknowledged, as in the text's description of slow start. With delayed ACKs, Vegas
-  alone has 144 KB/s.
+  connection. Runs without other random settings draw it at random. A timeout comes 2.2 s after the
+  lost segment was sent, in the mean; the paper measured 1.1 s on the Internet (item "clock").
+- Every packet is acknowledged, as in the text's description of slow start (item "settings" has
+  delayed ACKs).
 - The hosts' Ethernets have 10 Mb/s and no delay. The reverse path has the same buffers.
 - Background traffic is `tcpcc.tcplib` with 8 conversations per second. This is the whole number for
   which Reno's throughput, retransmissions and timeouts together are closest to Table IV (see item
@@ -175,6 +176,7 @@ SETTINGS: dict[str, Any] = {
     "mean RTT of the round, as ns-2": partial(alone, VEGAS, params={"distinguished": 0}),
     "1/8 less after slow start, as ns-2": partial(alone, VEGAS, params={"start_cut": 1 / 8}),
     "KB of 1024 bytes": partial(alone, VEGAS, rate=RATE * 1.024),
+    "KB of 1000 bytes, also in packets": partial(alone, VEGAS, packet_size=1400 + HEADER),
     "packets of 1434 bytes with the header": partial(alone, VEGAS, rate=RATE * 1474 / 1434),
     "BaseRTT from the SYN": partial(alone, VEGAS, transport={"syn_rtt": True}),
     "delayed ACKs": partial(alone, VEGAS, transport={"delayed_ack": 0.2}),
@@ -340,6 +342,20 @@ def load_runs() -> dict[Any, tc.Scenario]:
         (kind, load, run): with_traffic(kind, run, rate=load)
         for kind in BOTH
         for load in LOADS
+        for run in RUNS
+    }
+
+
+CLOCKS = {"500 ms, load 8": (0.5, 8), "500 ms, load 9": (0.5, 9), "250 ms, load 9": (0.25, 9)}
+"""Tick of the transfer's timer, s, and conversations per second."""
+
+
+def clock_runs() -> dict[Any, tc.Scenario]:
+    """Table IV with another tick of the transfer's timer, by (kind, clock, run)."""
+    return {
+        (kind, name, run): with_traffic(kind, run, rate=load, transport={"tick": tick})
+        for kind in BOTH
+        for name, (tick, load) in CLOCKS.items()
         for run in RUNS
     }
 

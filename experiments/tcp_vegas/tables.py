@@ -193,9 +193,9 @@ def vegas_background(runs: Runs) -> Values:
 
 
 def loads(runs: Runs) -> Values:
-    """Table IV for each load: rows "throughput Reno" ..., columns "6" ..."""
+    """Table IV for each load or clock, the second part of a key: rows "throughput Reno" ..."""
     values: Numbers = {}
-    for load in s.LOADS:
+    for load in dict.fromkeys(key[1] for key in runs):
         found = transfers({(k, run): one for (k, n, run), one in runs.items() if n == load})
         for (row, kind), cell in found.items():
             if "ratio" not in row:

@@ -68,6 +68,7 @@ def _ranking(table: tables.Table) -> str:
     from tcpcc.cli import plain_table
 
     models = [m for m in tables.MODELS if any(key[2] == m for key in table)]
+    table = tables.distinct(table)
     order = tables.ranks(table, models[0])
     rows = [
         {"controller": name, "rank": rank}

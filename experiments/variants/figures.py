@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.variants.measures import MAIN, MEASURES
 from experiments.variants.networks import NETWORKS
-from experiments.variants.tables import MODELS, Table, ranks, stored
+from experiments.variants.tables import MODELS, Table, distinct, ranks, stored
 from tcpcc import plots
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def draw(table: Table | None = None) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    shown = stored() if table is None else table
+    shown = distinct(stored() if table is None else table)
     networks = [name for name in NETWORKS if any(key[0] == name for key in shown)]
     order = list(ranks(shown))
     with plots.style():

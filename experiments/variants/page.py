@@ -22,6 +22,8 @@ from experiments.variants.tables import (
     Row,
     Table,
     agree,
+    distinct,
+    equal_to,
     far_apart,
     goodness,
     over_networks,
@@ -139,6 +141,7 @@ def page(table: Table) -> str:
     """The page as Markdown with HTML tables."""
     import jinja2
 
+    same, table = equal_to(table), distinct(table)
     order = ranks(table)
     known = references.stored()
     causes = {key: cause(table, key, known) for key in far_apart(table)}
@@ -149,6 +152,7 @@ def page(table: Table) -> str:
     )  # fmt: skip
     text = templates.get_template("variants.md").render(
         headline=headline(table),
+        same=same,
         networks=NETWORKS,
         measures=MEASURES,
         main=MAIN,

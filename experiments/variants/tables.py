@@ -230,6 +230,21 @@ def goodness(measure: str, value: float) -> float:
     return -value if MEASURES[measure].unit == "s" else value
 
 
+def equal_to(table: Table, controller: str = "reno") -> list[str]:
+    """Other controllers with the numbers of `controller` in every network and model."""
+    rows: dict[str, list[tuple[Any, Row]]] = {}
+    for (network, name, model), row in table.items():
+        rows.setdefault(name, []).append(((network, model), row))
+    own = rows.get(controller)
+    return [name for name, of in rows.items() if name != controller and of == own]
+
+
+def distinct(table: Table) -> Table:
+    """The table without the controllers that are Reno in these networks."""
+    same = equal_to(table)
+    return {key: row for key, row in table.items() if key[1] not in same}
+
+
 def ranks(table: Table, model: str = "packet") -> dict[str, float]:
     """Mean rank of each controller over networks and the four main measures, best first."""
     from scipy.stats import rankdata

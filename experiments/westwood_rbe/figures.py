@@ -5,8 +5,7 @@ Each algorithm has a fixed colour; experiments/charts.py describes the styles of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -218,98 +217,39 @@ def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figur
             charts.title(ax, k, panel.title)
         axes[0].set_ylabel("Utilization gain G")
         _regions(axes)
-        charts.legend_above(figure, axes, 4)
-        figure.canvas.draw()  # places of points on the page, for their labels
-        for ax, panel in zip(axes, panels, strict=True):
-            for name in panel.names:
-                _tell(ax, name, panel.columns, values, above=name == panel.names[0])
+        _legend(axes[0], panels, values)
+        charts.legend_above(figure, axes[:1], 4)
     return figure
+
+
+SHAPES = "os^D"
+"""Markers of a panel's columns."""
+
+
+def _legend(ax: Axes, panels: Sequence[Panel], models: Iterable[str]) -> None:
+    """Name colours (algorithms), shapes (columns) and fillings (models)."""
+    look: dict[str, Any] = {"ls": "none", "ms": 5}
+    for name in dict.fromkeys(name for panel in panels for name in panel.names):
+        ax.plot([], [], "s", label=name, color=COLOURS[name], **look)
+    for shape, label in zip(SHAPES, panels[0].columns, strict=False):
+        ax.plot([], [], shape, label=label, color=plots.GREY, **look)
+    for model in models:
+        filling: dict[str, Any] = {"mfc": "none"} if model == "fluid" else {}
+        label = "fluid" if model == "fluid" else "packets"
+        ax.plot([], [], "o", label=label, color=plots.BLACK, **look, **filling)
 
 
 def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: Cells) -> None:
     legacy, gain = ([found[f"{axis} {name}", each] for each in columns.values()] for axis in "LG")
-    middle = np.array([[cell.value for cell in cells] for cells in (legacy, gain)])
-    look: dict[str, Any] = {"color": COLOURS[name], "marker": MARKERS[name], "ls": "none"}
+    look: dict[str, Any] = {"color": COLOURS[name], "ls": "none", "ms": 5}
     if model == "fluid":
-        ax.plot(*middle, ms=6, mfc="none", mew=0.9, label=f"{name}, fluid", **look)
-        return
-    ax.plot(*middle, ms=5, label=name, **look)
-    bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
-    charts.ranges(ax, middle[1], legacy, across=True, **bars)
-    charts.ranges(ax, middle[0], gain, **bars)
-
-
-def _tell(
-    ax: Axes, name: str, columns: Mapping[str, str], values: Mapping[str, Cells], *, above: bool
-) -> None:
-    """Label the packets' points of an algorithm, above or below all of its points, side by side."""
-    at = {
-        model: np.array(
-            [[of[f"{axis} {name}", c].value for axis in "LG"] for c in columns.values()]
-        )
-        for model, of in values.items()
-    }
-    if "packet" not in at:
-        return
-    ends = at["packet"][np.argsort(at["packet"][:, 0])]
-    names = [list(columns)[k] for k in np.argsort(at["packet"][:, 0])]
-    inch = 72 / ax.figure.dpi  # pixels to points of 1/72 inch
-    points = ax.transData.transform(ends) * inch
-    heights = ax.transData.transform(np.concatenate(list(at.values())))[:, 1] * inch
-    level = heights.max() + 20 if above else heights.min() - 20
-    wide = [CHARACTER * len(each) for each in names]
-    places = _apart(points[:, 0], wide)
-    beyond = places[-1] + wide[-1] / 2 - ax.bbox.x1 * inch  # labels stay in the panel
-    places -= max(beyond, 0.0)
-    for text, end, place, x in zip(names, ends, points, places, strict=True):
-        offset = np.array([x - place[0], level - place[1]])
-        ax.annotate(
-            text, end, xytext=tuple(offset), size=8, textcoords="offset points", ha="center",
-            va="bottom" if above else "top",
-        )  # fmt: skip
-        _connect(ax, end, offset - (0, GAP if above else -GAP))
-
-
-GAP = 2.0
-"""Space between a line and what it connects, points."""
-
-
-def _connect(ax: Axes, end: np.ndarray, offset: np.ndarray) -> None:
-    """Draw a line from `offset` (points from the data point `end`) nearly to `end`.
-
-    An arrow of matplotlib finds its ends by bisection up to 0.01 points: a rounding error in the
-    layout then gives other bytes.
-    """
-    from matplotlib.lines import Line2D
-    from matplotlib.transforms import Affine2D, ScaledTranslation
-
-    figure = ax.figure.figure
-    points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
-    data: Any = ax.transData  # typed too narrowly by matplotlib
-    near = offset * GAP / float(np.hypot(*offset))
-    line = Line2D(
-        *zip(offset, near, strict=True), color=plots.GREY, lw=0.5, zorder=3, clip_on=False,
-        transform=points + ScaledTranslation(float(end[0]), float(end[1]), data),
-    )  # fmt: skip
-    ax.add_line(line)
-
-
-CHARACTER = 5.8
-"""Width of a character with its share of the space between labels, points."""
-
-
-def _apart(middles: np.ndarray, widths: Sequence[float]) -> np.ndarray:
-    """Places near `middles`, in ascending order, at which labels do not overlap."""
-    steps = [(a + b) / 2 for a, b in pairwise(widths)]
-    offsets = np.concatenate([[0.0], np.cumsum(steps)])
-    free = middles - offsets  # must ascend: pool those that do not, as in isotonic regression
-    pools: list[list[float]] = []
-    for value in free:
-        pools.append([value])
-        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
-            last = pools.pop()
-            pools[-1] += last
-    return np.concatenate([[np.mean(pool)] * len(pool) for pool in pools]) + offsets
+        look |= {"mfc": "none", "mew": 0.9}
+    for one, other, shape in zip(legacy, gain, SHAPES, strict=False):
+        ax.plot(one.value, other.value, shape, **look)
+    if model == "packet":
+        bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
+        charts.ranges(ax, [cell.value for cell in gain], legacy, across=True, **bars)
+        charts.ranges(ax, [cell.value for cell in legacy], gain, **bars)
 
 
 def _regions(axes: Sequence[Axes]) -> None:

@@ -1,5 +1,7 @@
 """Evidence for causes: Fusion's paper. See test_causes.py."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,15 @@ import tcpcc as tc
 from experiments import published
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
+from tcpcc.transport.flow_record import RECOVERY, window_at
+from tcpcc.transport.recovery.sack import (
+    SCOREBOARD,
+    give_up,
+    may_send,
+    send_by_pipe,
+    unmark_scoreboard,
+    update_scoreboard,
+)
 
 pytestmark = pytest.mark.papers
 
@@ -50,6 +61,91 @@ def test_cubic_never_equals_bic(cubic):
     runs = [tc.simulate(s.pair("BIC", cubic, seed)) for seed in SEEDS]
     for begin in (30, 75, 120, 165):
         assert min(share(run, begin, begin + 45) for run in runs) > 0.65
+
+
+# The recovery of Linux 2.6.15: the window falls by one packet per second ACK, to ssthresh in BIC
+# and CUBIC, to half of it in others; it is at most a packet above what is in the network, and after
+# the recovery the smaller of it and ssthresh (net/ipv4/tcp_input.c, ``tcp_cwnd_down``).
+
+
+def on_ack(s, p, f):
+    in_recovery, window = f.phase == RECOVERY, window_at(f.state, 0).cwnd
+    if update_scoreboard(s, f, f.now, f.ack):
+        s.window, s.half = window, False
+    elif f.phase == RECOVERY:
+        s.half = not s.half
+        if not s.half and s.window > max(window_at(f.state, 0).cwnd * p.floor, 1.0):
+            s.window -= 1.0
+    if f.phase == RECOVERY:
+        s.window = min(s.window, s.pipe + 1.0)
+        send_halving(s, f, f.max_burst)
+        return
+    if in_recovery:
+        sender = window_at(f.state, 0)
+        sender.cwnd = max(min(sender.cwnd, s.window), 1.0)
+    if may_send(f):
+        send_by_pipe(s, f, f.now, f.max_burst, False)
+
+
+def send_halving(s, f, burst):
+    f.more = 0
+    room = math.floor(s.window) - s.pipe
+    if room > 0:
+        send_by_pipe(s, f, f.now, min(room, burst), True)
+
+
+def resume(s, p, f):
+    if f.phase == RECOVERY:
+        send_halving(s, f, f.burst)
+    elif may_send(f):
+        send_by_pipe(s, f, f.now, f.burst, False)
+
+
+def rate_halving(floor):
+    """The recovery whose window falls to `floor` times ssthresh."""
+    return tc.register(
+        tc.Recovery(
+            f"rate-halving-{floor:g}".replace(".", "-"),
+            "rate halving of Linux 2.6",
+            on_ack,
+            on_timeout=give_up,
+            resume=resume,
+            on_undo=unmark_scoreboard,
+            params={"floor": tc.Param(floor, "", "least window, as a share of ssthresh")},
+            state=SCOREBOARD
+            | {
+                "window": tc.State(0, "packets", "effective window during a recovery"),
+                "half": tc.State(0, "", "whether this ACK is the second", kind=int),
+            },
+            selective=True,
+        )
+    ).name
+
+
+def old_kernel(first, second):
+    """Goodputs of a pair with this recovery, HSTCP's table and no `ack_ratio`, Mb/s."""
+    recoveries = {kind: rate_halving(1.0 if kind in ("BIC", "CUBIC") else 0.5)
+                  for kind in (first, second)}  # fmt: skip
+    rates = []
+    for seed in SEEDS:
+        scenario = s.pair(first, second, seed)
+        flows = []
+        for kind, flow in zip((first, second), scenario.flows, strict=True):
+            params = dict(flow.params) | ({"table": True} if kind == "HSTCP" else {})
+            params.pop("ack_ratio", None)
+            flows.append(flow.replace(recovery=recoveries[kind], params=params))
+        run = tc.simulate(scenario.replace(flows=flows))
+        rates.append(t.mbps(run, s.PAIRS_SETTLED))
+    return np.mean(rates, axis=0)
+
+
+def test_old_kernels_make_bic_and_cubic_equal_and_reno_too_strong():
+    printed = published.of("tcp_fusion").printed("table_1")
+    for pair in (("BIC", "CUBIC"), ("BIC", "HSTCP")):
+        ours = old_kernel(*pair)
+        assert ours == pytest.approx([printed[pair], printed[pair[::-1]]], abs=9), pair
+    for strong in ("HSTCP", "BIC"):
+        assert old_kernel(strong, "Reno")[1] > printed["Reno", strong] + 12
 
 
 @pytest.mark.parametrize("buffer", [50, 333, 667])

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tcpcc as tc
-from experiments import notebook, phase_plane
+from experiments import expected, notebook, phase_plane
 from experiments.quick_vegas import scenarios as quick
 from experiments.quick_vegas import tables as quick_tables
 from experiments.tcp_fusion import scenarios as fusion
@@ -79,7 +79,19 @@ def test_a_finer_step_moves_the_throughput_by_less_than_a_percent():
 
 
 def test_an_excerpt_has_published_and_accepted_numbers():
-    cell = "figure_2/Vegas/doubled"
-    shown = notebook.Book("quick_vegas").excerpt({"doubles": cell})
-    assert list(shown.columns) == ["published", "packets", "fluid"]
-    assert shown.loc["doubles", "published"] == "31.8"
+    shown = notebook.Book("quick_vegas").excerpt({"doubles": "figure_2/Vegas/doubled"}).data
+    head, _, row = shown.splitlines()
+    assert head == "|  | published | packets | fluid |"
+    assert row.startswith("| doubles | 31.8 | 31.6")
+    packets = notebook.Book("quick_vegas", models=("packet",))
+    assert "fluid" not in packets.excerpt({"doubles": "figure_2/Vegas/doubled"}).data
+
+
+def test_numbers_in_a_text_are_the_accepted_ones():
+    book = notebook.Book("quick_vegas")
+    text = "{figure_2/Vegas/doubled|.2f} of {published: figure_2/Vegas/doubled} s, {not/one}"
+    assert book.text(text).data == "31.64 of 31.8 s, {not/one}"
+    fluid = expected.numbers("quick_vegas", "fluid")["figure_2", "Vegas", "doubled"].value
+    assert book.text("{fluid: figure_2/Vegas/doubled|.1f}").data == f"{fluid:.1f}"
+    with pytest.raises(KeyError, match="settings/Vegas: real Delta/doubled has no number of fluid"):
+        book.text("{fluid: settings/Vegas: real Delta/doubled}")

@@ -836,7 +836,8 @@ def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
 def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, all_seeds):
     """Not on what draws its figure, nor on another paper."""
     used = kept._dependencies({"experiments.red_fairness.studies"})
-    assert {"experiments.red_fairness.scenarios", "experiments.seeds"} <= used
+    assert {"experiments.red_fairness.scenarios", *kept.COMMON} <= used
+    assert kept._dependencies(()) == set(kept.COMMON)
     assert not any(name.startswith("experiments.tcp_fusion") for name in used)
     item = experiments.papers()["quick_vegas"].items["table_1"]
     before = item.code

@@ -5,11 +5,14 @@ import re
 
 import pytest
 
-from experiments import notebook, published, seeds
+import tcpcc as tc
+from experiments import harness, notebook, published, seeds
 from experiments.paper_table import PaperTable
 from experiments.records import Measured, Record
 from experiments.records import record as harness_record
 from experiments.report import number
+from experiments.tcp_vegas import tables
+from tcpcc.errors import ScenarioError
 
 
 def record(row, column, packet=1.0, **more):
@@ -183,9 +186,42 @@ def test_a_notebook_shows_a_table_by_simpy():
     assert found["Arrive (packets)"] == ["18139", "18139"]
 
 
+def test_any_table_of_a_notebook_can_be_by_simpy_and_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(harness, "CACHE", None)
+    by_simpy = notebook.Book("tcp_vegas", driver="simpy", models=("packet",))
+    compiled = notebook.Book("tcp_vegas", models=("packet",))
+    assert by_simpy.records("figure_7") == compiled.records("figure_7")
+    assert "Bit-identical to the compiled driver: 1 of 1 runs." in capsys.readouterr().out
+    table = by_simpy.compute("figure_7")
+    assert "SimPy" in table.html()
+    assert "fluid" not in table.html()
+    assert "SimPy" not in compiled.compute("figure_7").html()
+
+
+def test_a_run_of_ones_own_is_shown_in_the_row_of_the_table():
+    book = notebook.Book("tcp_vegas")
+    key, scenario = next(iter(book.scenarios("figure_7").items()))
+    slow = scenario.replace(flows=[scenario.flows[0].replace(size="512 KB")])
+    run = tc.simulate(slow)
+    table = book.measured("figure_7", {key: run})
+    (throughput,) = (row for row in table.rows if row.name.startswith("throughput"))
+    published, mine = throughput.cells[0]
+    assert published.text == "169"
+    assert mine.note == ""
+    assert float(mine.text) == pytest.approx(tables.throughput(run), rel=1e-3)
+    assert float(mine.text) < 160
+
+
+@pytest.mark.parametrize("choice", [{"driver": "fast"}, {"models": ("packets",)}])
+def test_a_driver_or_model_that_is_none_is_named(choice):
+    with pytest.raises(ScenarioError, match=r"unknown (driver|model) '(fast|packets)'"):
+        notebook.open("quick_vegas", **choice)
+
+
 def test_the_code_of_an_item_has_what_makes_its_scenarios_and_numbers():
     book = notebook.Book("quick_vegas")
-    shown = book.code("figure_2").data
+    shown = book.code("figure_2").text
     for name in ("basic_runs", "basic", "basic_values", "settling", "throughput_at_85"):
         assert f"def {name}(" in shown
     assert "above" in book.code("figure_3").data
+    assert book.code("table_1")._repr_html_().startswith("<details><summary>Code of Table 1")

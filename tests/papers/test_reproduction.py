@@ -9,10 +9,12 @@ all items. What concerns the committed files alone (causes, ranges) has one test
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import experiments
 from experiments import expected, seeds
+from experiments.bbr_cubic import tables as bbr_cubic
 from experiments.records import NOT_EXPLAINED, agree, needs_cause
 
 pytestmark = pytest.mark.slow
@@ -190,6 +192,17 @@ def test_scorecard_and_readme_are_of_these_numbers():
     assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
     readme = (root / "README.md").read_text()
     assert experiments.report.overview_markdown(found, "docs/scorecard.md") in readme
+
+
+def test_the_readme_tells_accepted_numbers():
+    words = " ".join((Path(experiments.__file__).parents[1] / "README.md").read_text().split())
+    thesis = expected.numbers("red_fairness", "packet")
+    sent, lost = (thesis["table_4_2", row, "drop-tail 1V9R"].value for row in ("Arrive", "Drop"))
+    assert f"Reno flows over 2 Mb/s send {sent:,.0f} packets in 100 s; {lost:.0f} of them" in words
+    rows = bbr_cubic.summary(bbr_cubic.stored("packet"))
+    medians = [float(row["median distance"]) for row in rows]
+    told = f"by {np.median(medians):.2f} of the link (median over six networks; {max(medians):.2f}"
+    assert told in words
 
 
 def test_every_difference_is_explained_or_counted_as_not():

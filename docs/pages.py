@@ -25,6 +25,7 @@ from tcpcc.evaluate.pictures import strip
 from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline
+from tcpcc.scenario.sources import bibliography, key_of
 from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
@@ -62,6 +63,12 @@ def _parameters(controller: Controller) -> str:
             for name, p in controller.params.items()
         ],
     )
+
+
+def _bibtex(controller: Controller) -> list[str]:
+    """The entries of a controller's sources."""
+    entries = [bibliography().get(key_of(part) or "", "") for part in controller.source.split(";")]
+    return ["```bibtex", "\n".join(entries).rstrip(), "```", ""]
 
 
 def _state(controller: Controller) -> str:
@@ -195,6 +202,7 @@ def controller_page(name: str) -> str:
             "",
             *(f"- `tests/{each.test}`" for each in one.tests),
             "",
+            *_bibtex(controller),
             "## Equations",
             "",
             "```text",

@@ -1,5 +1,5 @@
-"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, attack,
-judge, new, export, kernel, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, cite, sweep, compare, estimate, evaluate, league,
+attack, judge, new, export, kernel, reproduce, bench.
 
 A user's error gives one line on stderr and exit code 2; an evaluation or a trace that fails has
 exit code 1.
@@ -119,6 +119,12 @@ def parser() -> argparse.ArgumentParser:
         "--scenario", dest="toml", action="store_true", help="print the scenario as TOML instead"
     )
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    cited = command("cite", cite, "Print BibTeX of all that a scenario or a saved run uses.")
+    cited.add_argument("file", type=Path, help="scenario (.toml), or run saved by `run --save`")
+    cited.add_argument("--also", action="append", default=[], metavar="SOURCE",
+                       help="further source, such as 'RFC 3168' (repeatable)")  # fmt: skip
+    _importing(cited)
 
     many = command("sweep", sweep_file, "Simulate a scenario over a grid of values; print a table.")
     _simulating(many)
@@ -248,6 +254,10 @@ def parser() -> argparse.ArgumentParser:
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
     fresh.add_argument("name", help="letters, digits and _")
+    fresh.add_argument(
+        "--package", action="store_true",
+        help="controller: write an installable package with its tests",
+    )  # fmt: skip
 
     out = command("export", export_rules, "Write a controller's rules as C or as BPF for Linux.")
     out.add_argument("controller", nargs="?", help="name, such as vegas")
@@ -579,6 +589,20 @@ def show(options: argparse.Namespace) -> None:
     print_run(run, options.after, options.json)
 
 
+# cite
+
+
+def cite(options: argparse.Namespace) -> None:
+    """``tcpcc cite``"""
+    from tcpcc.results import Run
+    from tcpcc.scenario import Scenario
+
+    _import(options.imports)
+    of_file = options.file.suffix == ".toml"
+    found = Scenario.load(options.file) if of_file else Run.load(options.file, lazy=True)
+    print(found.cite(*options.also), end="")
+
+
 # sweep
 
 
@@ -779,7 +803,7 @@ def new_file(options: argparse.Namespace) -> None:
     """``tcpcc new``"""
     from tcpcc.cli.templates import write
 
-    print(f"wrote {write(options.kind, options.name)}")
+    print(f"wrote {write(options.kind, options.name, options.package)}")
 
 
 # export

@@ -8,7 +8,7 @@ REPRODUCING := .venv/ready-to-reproduce
 OLDEST := .oldest
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint league bench docs clean
+.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
 
 setup: $(READY)
 
@@ -103,6 +103,14 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs docs/_build/html
+
+# A release rehearsed: source distribution and wheel in dist/, checked; then a fresh environment with
+# the wheel alone runs the README, a picture, a foreign controller and `run.cite()`. Minutes, 1 GB.
+release: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/release.py dist
 
 # All controllers evaluated after RFC 9743; docs/league.md shows what they fail. Minutes.
 league: $(READY)

@@ -10,7 +10,13 @@ import tcpcc
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import write_controllers, write_notebooks, write_rules, write_tables  # noqa: E402
+from pages import (  # noqa: E402
+    write_controllers,
+    write_gallery,
+    write_notebooks,
+    write_rules,
+    write_tables,
+)
 
 project = "tcpcc"
 author = "The tcpcc developers"
@@ -29,23 +35,10 @@ html_title = "tcpcc"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 3,  # more do not fit a line beside the search
+    "header_links_before_dropdown": 5,
 }
-html_sidebars = {
-    page: []
-    for page in (
-        "index",
-        "guides/*",
-        "extending",
-        "architecture",
-        "models",
-        "scorecard",
-        "statements",
-        "variants",
-        "league",
-        "bbr_cubic",
-        "ifip25",
-    )
+html_sidebars = {  # pages with wide tables, and those that list all others
+    page: [] for page in ("index", "gallery", "scorecard", "statements", "variants", "league")
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -64,3 +57,4 @@ write_controllers(HERE)
 write_rules(HERE)
 write_tables(HERE)
 write_notebooks(HERE)
+write_gallery(HERE)

@@ -6,7 +6,10 @@ import ast
 import csv
 import inspect
 import math
+import os
 import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +23,11 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
+from tcpcc.engine.framed import digest
 from tcpcc.evaluate.page import strip_drawn
 from tcpcc.evaluate.pictures import strip
 from tcpcc.evaluate.sections import SECTIONS
+from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.scenario.sources import bibliography, key_of
@@ -396,6 +401,50 @@ def write_rules(docs: Path) -> None:
             sample = "The sample: [fields of a rule](../fields.md)."
         text = f"# {title}\n\n{_rules(module)}\n\n{sample}\n"
         _write(docs / "controllers" / f"{name}.md", text)
+
+
+def write_gallery(docs: Path) -> None:
+    """A page for each script of the gallery, with the picture that it draws, and thumbnails.
+
+    A script runs again if it or the package has changed.
+    """
+    thumbnails, stems = [], []
+    for script in sorted((docs / "gallery").glob("*.py")):
+        name, text = script.stem, script.read_text(encoding="utf-8")
+        picture = script.with_suffix(".png")
+        made_from, key = script.with_suffix(".key"), digest(text, _code_digest())
+        if not picture.exists() or not made_from.exists() or made_from.read_text() != key:
+            command = [sys.executable, script.name]
+            subprocess.run(command, cwd=docs / "gallery", check=True, env=_drawing())
+            made_from.write_text(key)
+        title, caption = (ast.get_docstring(ast.parse(text)) or "").split("\n\n", 1)
+        title, code = title.rstrip("."), text[text.index('"""', 3) + 3 :].strip()
+        stems.append(f"gallery/{name}")
+        thumbnails.append(
+            f":::{{figure}} gallery/{name}.png\n:target: gallery/{name}.html\n:alt: {title}\n\n"
+            f"[{title}](gallery/{name}.md)\n:::\n"
+        )
+        _write(
+            docs / "gallery" / f"{name}.md",
+            f"# {title}\n\n:::{{figure}} {name}.png\n:alt: {title}\n\n{caption}\n:::\n\n"
+            f"```sh\npython docs/gallery/{name}.py     # writes {name}.png\n```\n\n"
+            f"```python\n{code}\n```\n",
+        )
+    grid = "::::{container} gallery\n" + "\n".join(thumbnails) + "::::\n"
+    _write(docs / "thumbnails.txt", grid)
+    _write(
+        docs / "gallery.md",
+        "# Gallery\n\nTwelve pictures, each drawn by one short script:"
+        f" `python docs/gallery/NAME.py`. They are drawn anew with this page.\n\n{grid}\n"
+        "```{toctree}\n:hidden:\n\n" + "\n".join(stems) + "\n```\n",
+    )
+
+
+def _drawing() -> dict[str, str]:
+    """The environment of a script: no window, and this package."""
+    root = str(Path(tc.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": path}
 
 
 def write_notebooks(docs: Path) -> None:

@@ -66,6 +66,50 @@ def test_the_league_is_sorted_and_filtered_in_the_browser(site):
 
 
 @pytest.mark.papers
+def test_every_script_of_the_gallery_has_drawn_its_picture(site):
+    front = (site / "index.html").read_text()
+    scripts = list((ROOT / "docs" / "gallery").glob("*.py"))
+    for script in scripts:
+        assert f'src="_images/{script.stem}.png"' in front
+        assert f'href="gallery/{script.stem}.html"' in front
+        assert (site / "_images" / f"{script.stem}.png").stat().st_size > 15_000
+        page = (site / "gallery" / f"{script.stem}.html").read_text()
+        assert f"python docs/gallery/{script.name}" in page
+        assert "<figcaption>" in page
+    assert len(scripts) == 12
+
+
+@pytest.mark.papers
+def test_the_header_names_the_four_kinds_of_documentation(site):
+    header = (site / "index.html").read_text().split("<article", 1)[0]
+    links = re.findall(r'class="nav-link nav-internal" href="([\w/]+)\.html"', header)
+    kinds = ["tutorials", "how_to", "gallery", "reference", "explanation"]
+    assert list(dict.fromkeys(links)) == kinds
+
+
+WIDTHS = (500, 1280, 1920)
+WIDE = ("index", "gallery", "league", "variants", "scorecard", "names", "guides/senders",
+        "guides/coming_from", "notebooks/variants", "controllers/cubic", "api")  # fmt: skip
+
+
+@pytest.mark.papers
+def test_no_page_is_wider_than_the_window_and_wide_tables_scroll(site):
+    with browser() as chromium:
+        page = chromium.new_page()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            for name in WIDE:
+                page.goto((site / f"{name}.html").as_uri())
+                beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+                assert beyond <= 0, (name, width)
+        page.set_viewport_size({"width": 500, "height": 900})
+        page.goto((site / "league.html").as_uri())
+        table = page.locator(".variants").first
+        assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+        assert table.evaluate("e => getComputedStyle(e).overflowX") == "auto"
+
+
+@pytest.mark.papers
 def test_every_notebook_is_shown_with_its_outputs(site):
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         page = (site / "notebooks" / f"{notebook.stem}.html").read_text()

@@ -171,7 +171,8 @@ def league_page() -> str:
             f"All controllers in a quick [evaluation after RFC 9743](guides/evaluate.md):"
             f" {league.sizes['criterion']} criteria, 3 seeds. A cell is the number of criteria of a"
             " section that the controller fails: where it is worse than both Reno and CUBIC in the"
-            " same scenario. *better*: criteria in which it is better than both. A controller's"
+            " same scenario. *better*: criteria in which it is better than both. Headings are"
+            " sections; their titles are below the table. A controller's"
             " dossier is on its page; `docs/league.nc` has all numbers. A click on a"
             " heading sorts.",
             "",

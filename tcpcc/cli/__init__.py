@@ -326,19 +326,29 @@ def parser() -> argparse.ArgumentParser:
         help="store these numbers and verdicts as those that the tests expect; review the diff",
     )
 
-    done = command("completion", completion, 'Print a completion script: eval "$(tcpcc ...)".')
+    done = command(
+        "completion",
+        completion,
+        'Print a shell completion script; use: eval "$(tcpcc completion bash)".',
+    )
     done.add_argument("shell", choices=["bash", "zsh", "tcsh"])
 
     timed = command("bench", bench, "Measure the speed of the models on this machine.")
     timed.add_argument(
         "--readme", action="store_true", help="write the table into ./README.md (needs ns-2)"
     )
+    timed.add_argument(
+        "--precision", action="store_true", help="measure cost and error of each model instead"
+    )
+    timed.add_argument(
+        "--page", type=Path, metavar="X.md", help="with --precision: write tables and figure there"
+    )
     return top
 
 
 def _evaluating(sub: argparse.ArgumentParser) -> None:
     """Add the arguments of evaluations."""
-    sub.add_argument("--quick", action="store_true", help="fewer criteria and seeds: half a minute")
+    sub.add_argument("--quick", action="store_true", help="fewer criteria and seeds")
     sub.add_argument("--seeds", type=int, help="number of seeds; default: 5, quick 3")
     sub.add_argument("--jobs", type=int, help="number of parallel runs; default: one per processor")
     sub.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
@@ -1167,7 +1177,20 @@ def _is_checkout(folder: Path) -> bool:
 
 def bench(options: argparse.Namespace) -> None:
     """``tcpcc bench``"""
+    from tcpcc import precision
     from tcpcc.bench import measure, write_readme
+
+    if options.page and not options.precision:
+        raise ScenarioError("--page: needs --precision")
+    if options.precision:
+        if options.page:
+            precision.text_of(options.page)
+        table = precision.measure(report=lambda line: print(line, file=sys.stderr))
+        print(plain_table(table))
+        if options.page:
+            precision.write_page(table, options.page)
+            print(f"wrote {options.page}")
+        return
 
     found = measure(report=lambda line: print(line, file=sys.stderr))
     print(plain_table(found))

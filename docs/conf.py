@@ -38,7 +38,7 @@ html_theme_options = {
     "header_links_before_dropdown": 5,
 }
 html_sidebars = {  # pages with wide tables, and those that list all others
-    page: [] for page in ("index", "gallery", "scorecard", "statements", "variants", "league")
+    page: [] for page in ("index", "gallery", "scorecard", "statements", "variants", "league", "cheat_sheet")
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]

@@ -454,13 +454,15 @@ def write_notebooks(docs: Path) -> None:
     folder.mkdir(exist_ok=True)
     names = []
     for notebook in sorted((docs.parent / "notebooks").glob("*.ipynb")):
-        names.append(notebook.stem)
+        if not notebook.stem[0].isdigit():  # those are tutorials
+            names.append(notebook.stem)
         copy = folder / notebook.name
         if not copy.exists() or copy.stat().st_mtime < notebook.stat().st_mtime:
             shutil.copyfile(notebook, copy)
     _write(
         folder / "index.md",
-        "# Notebooks\n\nExecuted when they were committed, and again by the tests.\n\n"
+        "# Notebooks\n\nExecuted when they were committed, and again by the tests. Three more are"
+        " [tutorials](../tutorials.md).\n\n"
         "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n",
     )
 

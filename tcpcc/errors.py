@@ -32,7 +32,7 @@ class TraceWarning(UserWarning):
 
 
 #: Packages whose frames stand between a user's line and a warning: sweeps, imports, decorators.
-_BETWEEN = frozenset({"tcpcc", "joblib", "importlib", "functools", "contextlib"})
+_BETWEEN = frozenset({"tcpcc", "joblib", "importlib", "functools", "contextlib", "collections"})
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -52,6 +52,7 @@ def test_an_installed_controller_is_loaded_when_its_name_is_used(offer):
     offer("far_one", MINE)
     assert CONTROLLERS.find("reno").name == "reno"
     assert "far_one" not in sys.modules  # another name loads nothing
+    assert "mine" in CONTROLLERS
     flow = tc.Flow("mine")
     assert flow.definition is sys.modules["far_one"].mine
     assert tc.controllers["mine"] is flow.definition

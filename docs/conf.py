@@ -37,9 +37,12 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 5,
 }
-html_sidebars = {  # pages with wide tables, and those that list all others
-    page: [] for page in ("index", "gallery", "scorecard", "statements", "variants", "league", "cheat_sheet")
-}
+html_sidebars: dict[str, list[str]] = {  # pages with wide tables, and those that list all others
+    page: []
+    for page in (
+        "index", "gallery", "scorecard", "statements", "variants", "league", "cheat_sheet",
+    )
+}  # fmt: skip
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]

@@ -37,12 +37,12 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 5,
 }
-html_sidebars: dict[str, list[str]] = {  # pages with wide tables, and those that list all others
-    page: []
-    for page in (
-        "index", "gallery", "scorecard", "statements", "variants", "league", "cheat_sheet",
-    )
-}  # fmt: skip
+WIDE = ("index", "gallery", "scorecard", "statements", "variants", "league", "cheat_sheet")
+html_sidebars: dict[str, list[str]] = {page: [] for page in WIDE}  # the width is for the tables
+html_theme_options["secondary_sidebar_items"] = {
+    "**": ["page-toc", "sourcelink"],
+    **{page: [] for page in ("gallery", "league", "variants", "cheat_sheet")},
+}
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]

@@ -101,6 +101,8 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
+# The site in docs/_build/html. The pictures of the gallery are drawn again if the package has changed:
+# two minutes more.
 docs: $(READY)
 	$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs docs/_build/html
 

@@ -45,6 +45,8 @@ def registries():
     """Tests that go over all that is registered find what the package ships, whichever modules
     the worker ran before."""
     tables = (CONTROLLERS, QUEUES, SLOW_STARTS, RECOVERIES)
+    for table in tables:
+        table._is_complete = True  # whatever else is installed on this machine
     before = [(table, dict(table._known), dict(table._by)) for table in tables]
     yield
     for table, known, by in before:

@@ -66,6 +66,8 @@ def left_to_do():
         yield f"CHANGELOG.md: rename [Unreleased] to [{version}] with the date"
     if "urls" not in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]:
         yield "pyproject.toml: [project.urls] with the address of the repository, when there is one"
+    if "](docs/" in (ROOT / "README.md").read_text(encoding="utf-8"):
+        yield "README.md: PyPI shows its figure and follows its links once they are absolute"
     if "recipe-maintainers: []" in (ROOT / "conda" / "meta.yaml").read_text():
         yield "conda/meta.yaml: recipe-maintainers"
 

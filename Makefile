@@ -8,7 +8,7 @@ REPRODUCING := .venv/ready-to-reproduce
 OLDEST := .oldest
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint league bench docs clean
+.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
 
 setup: $(READY)
 
@@ -101,8 +101,18 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
+# The site in docs/_build/html. The pictures of the gallery are drawn again if the package has changed:
+# two minutes more.
 docs: $(READY)
 	$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs docs/_build/html
+
+# A release rehearsed: source distribution and wheel in dist/, checked; then a fresh environment with
+# the wheel alone runs the README, a picture, a foreign controller and `run.cite()`. Minutes, 1 GB.
+release: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/release.py dist
 
 # All controllers evaluated after RFC 9743; docs/league.md shows what they fail. Minutes.
 league: $(READY)
@@ -115,6 +125,7 @@ bench: $(READY)
 	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only --benchmark-columns=median,rounds
 
 clean:
-	rm -rf docs/_build docs/_reference docs/controllers docs/notebooks
+	rm -rf docs/_build docs/_reference docs/controllers docs/notebooks docs/thumbnails.txt docs/gallery.md
+	rm -f docs/gallery/*.md docs/gallery/*.png docs/gallery/*.key
 	rm -rf .venv $(OLDEST) .cache build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

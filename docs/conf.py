@@ -10,7 +10,13 @@ import tcpcc
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import write_controllers, write_notebooks, write_rules, write_tables  # noqa: E402
+from pages import (  # noqa: E402
+    write_controllers,
+    write_gallery,
+    write_notebooks,
+    write_rules,
+    write_tables,
+)
 
 project = "tcpcc"
 author = "The tcpcc developers"
@@ -29,24 +35,16 @@ html_title = "tcpcc"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 3,  # more do not fit a line beside the search
+    "header_links_before_dropdown": 5,
 }
-html_sidebars = {
-    page: []
-    for page in (
-        "index",
-        "guides/*",
-        "extending",
-        "architecture",
-        "models",
-        "scorecard",
-        "coverage",
-        "statements",
-        "variants",
-        "league",
-        "bbr_cubic",
-        "ifip25",
-    )
+WIDE = (
+    "index", "gallery", "models", "scorecard", "coverage", "statements", "variants", "league",
+    "bbr_cubic", "ifip25", "cheat_sheet",
+)  # fmt: skip
+html_sidebars: dict[str, list[str]] = {page: [] for page in WIDE}  # the width is for the tables
+html_theme_options["secondary_sidebar_items"] = {
+    "**": ["page-toc", "sourcelink"],
+    **{page: [] for page in ("gallery", "league", "variants", "cheat_sheet")},
 }
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -66,3 +64,4 @@ write_controllers(HERE)
 write_rules(HERE)
 write_tables(HERE)
 write_notebooks(HERE)
+write_gallery(HERE)

@@ -6,7 +6,10 @@ import ast
 import csv
 import inspect
 import math
+import os
 import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,15 +23,22 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
+from tcpcc.engine.framed import digest
 from tcpcc.evaluate.page import strip_drawn
 from tcpcc.evaluate.pictures import strip
 from tcpcc.evaluate.sections import SECTIONS
+from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline
+from tcpcc.scenario.sources import bibliography, key_of
 from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
 LEAGUE = Path(__file__).parent / "league.nc"
+for _table_of in (CONTROLLERS, QUEUES, SLOW_STARTS, RECOVERIES):
+    _table_of._is_complete = (
+        True  # the pages show what the package ships, not what else is installed
+    )
 VERDICTS = ("fails", "passes", "better", "refused")
 
 
@@ -62,6 +72,12 @@ def _parameters(controller: Controller) -> str:
             for name, p in controller.params.items()
         ],
     )
+
+
+def _bibtex(controller: Controller) -> list[str]:
+    """The entries of a controller's sources."""
+    entries = [bibliography().get(key_of(part) or "", "") for part in controller.source.split(";")]
+    return ["```bibtex", "\n".join(entries).rstrip(), "```", ""]
 
 
 def _state(controller: Controller) -> str:
@@ -162,7 +178,8 @@ def league_page() -> str:
             f"All controllers in a quick [evaluation after RFC 9743](guides/evaluate.md):"
             f" {league.sizes['criterion']} criteria, 3 seeds. A cell is the number of criteria of a"
             " section that the controller fails: where it is worse than both Reno and CUBIC in the"
-            " same scenario. *better*: criteria in which it is better than both. A controller's"
+            " same scenario. *better*: criteria in which it is better than both. Headings are"
+            " sections; their titles are below the table. A controller's"
             " dossier is on its page; `docs/league.nc` has all numbers. A click on a"
             " heading sorts.",
             "",
@@ -198,6 +215,7 @@ def controller_page(name: str) -> str:
             "",
             *(f"- `tests/{each.test}`" for each in one.tests),
             "",
+            *_bibtex(controller),
             "## Equations",
             "",
             "```text",
@@ -393,19 +411,65 @@ def write_rules(docs: Path) -> None:
         _write(docs / "controllers" / f"{name}.md", text)
 
 
+def write_gallery(docs: Path) -> None:
+    """A page for each script of the gallery, with the picture that it draws, and thumbnails.
+
+    A script runs again if it or the package has changed.
+    """
+    thumbnails, stems = [], []
+    for script in sorted((docs / "gallery").glob("*.py")):
+        name, text = script.stem, script.read_text(encoding="utf-8")
+        picture = script.with_suffix(".png")
+        made_from, key = script.with_suffix(".key"), digest(text, _code_digest())
+        if not picture.exists() or not made_from.exists() or made_from.read_text() != key:
+            command = [sys.executable, script.name]
+            subprocess.run(command, cwd=docs / "gallery", check=True, env=_drawing())
+            made_from.write_text(key)
+        title, caption = (ast.get_docstring(ast.parse(text)) or "").split("\n\n", 1)
+        title, code = title.rstrip("."), text[text.index('"""', 3) + 3 :].strip()
+        stems.append(f"gallery/{name}")
+        thumbnails.append(
+            f":::{{figure}} gallery/{name}.png\n:target: gallery/{name}.html\n:alt: {title}\n\n"
+            f"[{title}](gallery/{name}.md)\n:::\n"
+        )
+        _write(
+            docs / "gallery" / f"{name}.md",
+            f"# {title}\n\n:::{{figure}} {name}.png\n:alt: {title}\n\n{caption}\n:::\n\n"
+            f"```sh\npython docs/gallery/{name}.py     # writes {name}.png\n```\n\n"
+            f"```python\n{code}\n```\n",
+        )
+    grid = "::::{container} gallery\n" + "\n".join(thumbnails) + "::::\n"
+    _write(docs / "thumbnails.txt", grid)
+    _write(
+        docs / "gallery.md",
+        "# Gallery\n\nTwelve pictures, each drawn by one short script:"
+        f" `python docs/gallery/NAME.py`. They are drawn anew with this page.\n\n{grid}\n"
+        "```{toctree}\n:hidden:\n\n" + "\n".join(stems) + "\n```\n",
+    )
+
+
+def _drawing() -> dict[str, str]:
+    """The environment of a script: no window, and this package."""
+    root = str(Path(tc.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": path}
+
+
 def write_notebooks(docs: Path) -> None:
     """The executed notebooks, and a page that lists them."""
     folder = docs / "notebooks"
     folder.mkdir(exist_ok=True)
     names = []
     for notebook in sorted((docs.parent / "notebooks").glob("*.ipynb")):
-        names.append(notebook.stem)
+        if not notebook.stem[0].isdigit():  # those are tutorials
+            names.append(notebook.stem)
         copy = folder / notebook.name
         if not copy.exists() or copy.stat().st_mtime < notebook.stat().st_mtime:
             shutil.copyfile(notebook, copy)
     _write(
         folder / "index.md",
-        "# Notebooks\n\nExecuted when they were committed, and again by the tests.\n\n"
+        "# Notebooks\n\nExecuted when they were committed, and again by the tests. Three more are"
+        " [tutorials](../tutorials.md).\n\n"
         "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n",
     )
 

@@ -11,6 +11,7 @@ that ``import tcpcc`` is quick.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -21,6 +22,8 @@ try:
     __version__ = version("tcpcc")
 except PackageNotFoundError:  # a checkout that was not installed
     __version__ = "0+unknown"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless the program asks
 
 _named, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 _TABLES = ("controllers", "queues")  # subpackages that can be called, to get a table of their parts

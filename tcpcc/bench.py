@@ -70,6 +70,16 @@ def speed(
     return float(run.data["sent_bits"].sum()) / 8000, seconds
 
 
+def events_per_packet(case: Scenario) -> float:
+    """Events of the compiled driver for each data packet that the bottleneck sent."""
+    from tcpcc.models.packet.compiled import CompiledSimulation
+
+    simulation = CompiledSimulation(case)
+    simulation.advance(case.duration)
+    packets = float(simulation.result().data["sent_bits"].sum()) / 8000
+    return float(simulation.world.w[0]["events"]) / packets
+
+
 def ns2_speed(rate: float, flows: int, duration: float) -> tuple[float, float]:
     """As :func:`speed`, in ns-2."""
     command = ["ns", NS2_SCRIPT, rate, flows, buffer_of(rate), duration]
@@ -91,8 +101,9 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
         report: called with a line of text before each case.
 
     Returns:
-        one row per case: thousands of packets per CPU second of the compiled driver, the SimPy
-        driver and ns-2 (None without it), the ratio of the first to ns-2, and CPU milliseconds
+        one row per case: thousands of packets per CPU second of the compiled driver, its events,
+        packets of the SimPy driver and of ns-2 (None without it), the ratio of the first to ns-2,
+        and CPU milliseconds
         per simulated minute of packets, packets in trains, and the fluid model.
     """
     import pandas as pd
@@ -122,6 +133,7 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
                 "Mb/s": rate / 1e6,
                 "flows": flows,
                 "compiled k/s": round(compiled),
+                "events k/s": round(compiled * events_per_packet(short)),
                 "SimPy k/s": round(max(runs["simpy"])),
                 "ns-2 k/s": None if ns2 is None else round(ns2),
                 "compiled / ns-2": None if ns2 is None else round(compiled / ns2, 1),

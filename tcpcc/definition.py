@@ -10,7 +10,6 @@ import html
 import math
 import numbers
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from tcpcc import rich
+from tcpcc import installed, rich
 from tcpcc.engine.subset import Fields
-from tcpcc.errors import ScenarioError, ScenarioWarning, real, refuse, unknown
+from tcpcc.errors import ScenarioError, ScenarioWarning, real, refuse, unknown, warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -264,16 +263,22 @@ D = TypeVar("D", bound=Definition)
 class Registry(Mapping[str, D], Generic[D]):
     """The definitions of one kind by name, in alphabetical order.
 
+    Other installed packages offer definitions by entry points (:mod:`tcpcc.installed`). One is
+    loaded when its name is looked up, all when names are listed.
+
     Args:
         kind: name of the kind, for messages and tables ("controller").
+        group: group of the entry points ("tcpcc.controllers").
         columns: attributes that `table` shows beside the parameters.
     """
 
-    def __init__(self, kind: str, columns: tuple[str, ...] = ("source",)) -> None:
+    def __init__(self, kind: str, group: str, columns: tuple[str, ...] = ("source",)) -> None:
         self.kind = kind
+        self.group = group
         self.columns = columns
         self._known: dict[str, D] = {}
         self._by: dict[str, str] = {}  # name -> module that registered it
+        self._is_complete = False  # all installed definitions are loaded
 
     def add(self, definition: D, by: str = "tcpcc") -> D:
         """Register `definition` under its name and return it. It replaces an older definition of
@@ -287,11 +292,10 @@ class Registry(Mapping[str, D], Generic[D]):
         before = self._by.get(name, by)
         if before != by and not _is_ours(by):
             whose = "built-in one" if _is_ours(before) else f"one of {before}"
-            warnings.warn(
+            warn(
                 f"{self.kind} {name!r} replaces the {whose}: the name means the new one from now"
                 " on; another name keeps both",
                 ScenarioWarning,
-                stacklevel=3,
             )
         self._known[name], self._by[name] = definition, by
         return definition
@@ -304,22 +308,49 @@ class Registry(Mapping[str, D], Generic[D]):
         """
         if isinstance(name, Definition):
             return name
-        if not isinstance(name, str) or name not in self._known:
-            raise unknown(self.kind, name, self._known)
-        return self._known[name]
+        if isinstance(name, str) and name in self:
+            return self[name]
+        own = f"; your own {self.kind}: import the file that registers it (--import FILE)"
+        raise ScenarioError(f"{unknown(self.kind, name, self.names())}{own}")
 
     def __getitem__(self, name: str) -> D:
+        if name not in self._known:
+            self._take(name)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._known))
+        return iter(self.names())
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self.names())
 
     def names(self) -> list[str]:
-        """All registered names, sorted."""
+        """All registered names, sorted; a warning tells of installed ones that cannot be loaded."""
+        if not self._is_complete:
+            self._is_complete = True
+            for name, offers in installed.offered(self.group).items():
+                if name not in self._known:
+                    try:
+                        self._take(name)
+                    except ScenarioError as error:
+                        warn(f"{error}; it is left out", ScenarioWarning)
+                elif _is_ours(self._by[name]):
+                    text = f"{self.kind} {name!r} of {installed.told(offers)}: the name is taken"
+                    warn(f"{text} by a built-in one; it is left out", ScenarioWarning)
         return sorted(self._known)
+
+    def _take(self, name: str) -> None:
+        """Register the definition `name` of an installed package, if there is one."""
+        found = installed.load(self.kind, self.group, name)
+        if found is None:
+            return
+        definition, module = found
+        if not isinstance(definition, Definition) or type(definition).registry is not self:
+            raise refuse(f"{self.kind} {name!r} of {module}", definition, f"a {self.kind}")
+        if definition.name != name:
+            raise refuse(f"{self.kind} {name!r} of {module}", definition.name, "the same name")
+        if self._known.get(name) is not definition:  # the module may have registered it
+            self.add(cast(D, definition), module)
 
     def table(self) -> pd.DataFrame:
         """All registered definitions with their parameters, as a DataFrame.

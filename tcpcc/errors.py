@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,6 +29,27 @@ class ScenarioWarning(UserWarning):
 
 class TraceWarning(UserWarning):
     """A trace of another program of which a part could not be read."""
+
+
+#: Packages whose frames stand between a user's line and a warning: sweeps, imports, decorators.
+_BETWEEN = frozenset({"tcpcc", "joblib", "importlib", "functools", "contextlib", "collections"})
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's code that led here, however deep in the package that is."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _BETWEEN:
+            break
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        frame.f_globals.get("__name__"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )
 
 
 #: Names that other tools or former versions use -> the name here.

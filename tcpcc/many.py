@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import logging
 import os
 import pickle
 import sys
@@ -24,15 +25,18 @@ from typing import TYPE_CHECKING, Any
 from tcpcc.bars import bar
 from tcpcc.engine.framed import digest
 from tcpcc.engine.source import encoded
-from tcpcc.errors import ScenarioError, ScenarioWarning, TcpccError, refuse, unknown, whole
+from tcpcc.errors import ScenarioError, ScenarioWarning, TcpccError, refuse, unknown, warn, whole
 from tcpcc.files import clean
 from tcpcc.results import Run, shelf
+from tcpcc.scenario.sources import definitions
 from tcpcc.scenario.spec import require_scenario
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from tcpcc.definition import Definition
     from tcpcc.scenario import Scenario
+
+_log = logging.getLogger(__name__)
 
 
 class SweepError(TcpccError):
@@ -136,11 +140,13 @@ def on_cluster(where: str) -> Iterator[None]:
     except ImportError as error:
         raise TcpccError(f"cluster {kind!r}: {error}; pip install 'tcpcc[cluster]'") from None
     if kind == "dask":
-        with Client(address or None), parallel_config(backend="dask"):
+        with Client(address or None) as client, parallel_config(backend="dask"):
+            _log.info("cluster dask: %s", client)
             yield
     else:
         register_ray()
-        with ray.init(address=address or None), parallel_config(backend="ray"):
+        with ray.init(address=address or None) as context, parallel_config(backend="ray"):
+            _log.info("cluster ray: %s", context)
             yield
 
 
@@ -186,7 +192,7 @@ class Simulations:
         self._same: dict[int, list[int]] = {}  # equal simulations, by the index of the first
         for index, (scenario, one) in enumerate(zip(self._scenarios, self._models, strict=True)):
             # equal scenarios may have different controllers of one name
-            identity = scenario, one, tuple(map(id, _definitions(scenario)))
+            identity = scenario, one, tuple(map(id, definitions(scenario)))
             self._same.setdefault(first.setdefault(identity, index), []).append(index)
         self._places: dict[int, Path | None] = dict.fromkeys(self._same)
         if cache is not None:
@@ -287,9 +293,11 @@ class Simulations:
                 yield key, run
                 if unsaved is not None and not warned:
                     warned = True
+                    _log.warning("%s", unsaved)
                     line = f"cache {self._cache}: a run is not saved: {unsaved}; the sweep goes on"
-                    warnings.warn(line, RuntimeWarning, stacklevel=2)
+                    warn(line, RuntimeWarning)
         except Exception as error:  # of joblib or the cluster; errors of runs are results
+            _log.exception("a worker was lost, %d runs are missing", len(missing))
             lost = _lost(error)
             for key in missing:
                 place = self._places[key]
@@ -305,6 +313,7 @@ class Simulations:
                 yield key, run
 
     def _start(self) -> None:
+        _log.info("%d of %d runs to simulate", len(self._todo), len(self._places))
         if not self._todo:  # start no processes
             self._work = ()
             return
@@ -442,7 +451,7 @@ def _packed(scenario: Scenario) -> bytes:
 
     names = {
         getattr(getattr(definition, setting.name), "__module__", None)
-        for definition in _definitions(scenario)
+        for definition in definitions(scenario)
         for setting in fields(definition)  # type: ignore[arg-type]
     }
     by_value = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
@@ -464,29 +473,15 @@ def _unpacked(data: bytes, process: int) -> Scenario:
     """The scenario; a process other than the one that packed it registers its definitions."""
     from tcpcc.definition import register
 
-    scenario, definitions = pickle.loads(data)
-    for definition in definitions if os.getpid() != process else ():
+    scenario, used = pickle.loads(data)
+    for definition in used if os.getpid() != process else ():
         register(definition)
     return scenario
 
 
-def _definitions(scenario: Scenario) -> list[Definition]:
-    """The controllers, slow-start rules, loss recoveries and queue disciplines that a scenario
-    uses, each once."""
-    from tcpcc.transport.recovery import RECOVERIES
-
-    found: dict[Definition, None] = {}
-    for flow in (*scenario.flows, *(load.flow for load in scenario.workloads)):
-        if isinstance(flow, Flow):
-            controller = flow.definition
-            recovery = RECOVERIES.find(flow.recovery or controller.recovery)
-            found |= dict.fromkeys((controller, flow.starts_by.rule, recovery))
-    return list(found | dict.fromkeys(link.queue.discipline for link in scenario.net.links))
-
-
 def _registered(scenario: Scenario) -> list[Definition]:
     """The scenario's registered definitions; a flow carries an unregistered one itself."""
-    return [d for d in _definitions(scenario) if type(d).registry.get(d.name) is d]
+    return [d for d in definitions(scenario) if type(d).registry.get(d.name) is d]
 
 
 def _cache_name(scenario: Scenario, model: str, options: Mapping[str, Any]) -> str:
@@ -503,7 +498,7 @@ def _fingerprint(scenario: Scenario) -> str:
     """Hash of the scenario's digest and the code of its rules, which may change between runs."""
     settings = tuple(
         (type(definition).__name__, setting.name, getattr(definition, setting.name))
-        for definition in _definitions(scenario)
+        for definition in definitions(scenario)
         for setting in fields(definition)  # type: ignore[arg-type]
         if setting.name not in _WORDS
     )

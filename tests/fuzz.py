@@ -86,7 +86,7 @@ def sender(draw: random.Random) -> tc.Transport:
 
 
 def change(draw: random.Random, links: list[str], flows: list[str]) -> tc.Change:
-    """At some time one or more of a link's fields, a rate of 0 now and then; or a receive window."""
+    """One or more of a link's fields, a rate of 0 now and then; or a receive window."""
     if flows and draw.random() < 0.2:
         return tc.Change(draw.uniform(0, 3), flow=draw.choice(flows), rwnd=draw.randint(1, 200))
     values = {

@@ -1,5 +1,5 @@
-"""The ``tcpcc`` command: list, run, show, sweep, compare, estimate, evaluate, league, attack,
-judge, new, export, kernel, reproduce, bench.
+"""The ``tcpcc`` command: list, run, show, cite, sweep, compare, estimate, evaluate, league,
+attack, judge, new, export, kernel, reproduce, bench.
 
 A user's error gives one line on stderr and exit code 2; an evaluation or a trace that fails has
 exit code 1.
@@ -119,6 +119,12 @@ def parser() -> argparse.ArgumentParser:
         "--scenario", dest="toml", action="store_true", help="print the scenario as TOML instead"
     )
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    cited = command("cite", cite, "Print BibTeX of all that a scenario or a saved run uses.")
+    cited.add_argument("file", type=Path, help="scenario (.toml), or run saved by `run --save`")
+    cited.add_argument("--also", action="append", default=[], metavar="SOURCE",
+                       help="further source, such as 'RFC 3168' (repeatable)")  # fmt: skip
+    _importing(cited)
 
     many = command("sweep", sweep_file, "Simulate a scenario over a grid of values; print a table.")
     _simulating(many)
@@ -248,6 +254,10 @@ def parser() -> argparse.ArgumentParser:
     fresh = command("new", new_file, "Write a template file.")
     fresh.add_argument("kind", choices=["controller", "scenario", "paper"])
     fresh.add_argument("name", help="letters, digits and _")
+    fresh.add_argument(
+        "--package", action="store_true",
+        help="controller: write an installable package with its tests",
+    )  # fmt: skip
 
     out = command("export", export_rules, "Write a controller's rules as C or as BPF for Linux.")
     out.add_argument("controller", nargs="?", help="name, such as vegas")
@@ -316,19 +326,29 @@ def parser() -> argparse.ArgumentParser:
         help="store these numbers and verdicts as those that the tests expect; review the diff",
     )
 
-    done = command("completion", completion, 'Print a completion script: eval "$(tcpcc ...)".')
+    done = command(
+        "completion",
+        completion,
+        'Print a shell completion script; use: eval "$(tcpcc completion bash)".',
+    )
     done.add_argument("shell", choices=["bash", "zsh", "tcsh"])
 
     timed = command("bench", bench, "Measure the speed of the models on this machine.")
     timed.add_argument(
         "--readme", action="store_true", help="write the table into ./README.md (needs ns-2)"
     )
+    timed.add_argument(
+        "--precision", action="store_true", help="measure cost and error of each model instead"
+    )
+    timed.add_argument(
+        "--page", type=Path, metavar="X.md", help="with --precision: write tables and figure there"
+    )
     return top
 
 
 def _evaluating(sub: argparse.ArgumentParser) -> None:
     """Add the arguments of evaluations."""
-    sub.add_argument("--quick", action="store_true", help="fewer criteria and seeds: half a minute")
+    sub.add_argument("--quick", action="store_true", help="fewer criteria and seeds")
     sub.add_argument("--seeds", type=int, help="number of seeds; default: 5, quick 3")
     sub.add_argument("--jobs", type=int, help="number of parallel runs; default: one per processor")
     sub.add_argument("--cache", type=Path, metavar="DIR", help="store finished runs, to resume")
@@ -579,6 +599,20 @@ def show(options: argparse.Namespace) -> None:
     print_run(run, options.after, options.json)
 
 
+# cite
+
+
+def cite(options: argparse.Namespace) -> None:
+    """``tcpcc cite``"""
+    from tcpcc.results import Run
+    from tcpcc.scenario import Scenario
+
+    _import(options.imports)
+    of_file = options.file.suffix == ".toml"
+    found = Scenario.load(options.file) if of_file else Run.load(options.file, lazy=True)
+    print(found.cite(*options.also), end="")
+
+
 # sweep
 
 
@@ -779,7 +813,7 @@ def new_file(options: argparse.Namespace) -> None:
     """``tcpcc new``"""
     from tcpcc.cli.templates import write
 
-    print(f"wrote {write(options.kind, options.name)}")
+    print(f"wrote {write(options.kind, options.name, options.package)}")
 
 
 # export
@@ -1143,7 +1177,20 @@ def _is_checkout(folder: Path) -> bool:
 
 def bench(options: argparse.Namespace) -> None:
     """``tcpcc bench``"""
+    from tcpcc import precision
     from tcpcc.bench import measure, write_readme
+
+    if options.page and not options.precision:
+        raise ScenarioError("--page: needs --precision")
+    if options.precision:
+        if options.page:
+            precision.text_of(options.page)
+        table = precision.measure(report=lambda line: print(line, file=sys.stderr))
+        print(plain_table(table))
+        if options.page:
+            precision.write_page(table, options.page)
+            print(f"wrote {options.page}")
+        return
 
     found = measure(report=lambda line: print(line, file=sys.stderr))
     print(plain_table(found))

@@ -1,4 +1,4 @@
-"""Template files: ``tcpcc new controller``, ``scenario``, ``paper``."""
+"""Template files: ``tcpcc new controller``, ``scenario``, ``paper``; a package of a controller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Equations (per newly acknowledged packet; W = cwnd, in packets)
 Differences from the paper
     None known.
 
-Try it: tcpcc run scenario.toml --import {file}
+Try it: tcpcc run scenario.toml{importing}
 """
 
 import tcpcc as tc
@@ -59,6 +59,74 @@ def on_timeout(s, p, ack):
         recovery="sack",
     )
 )
+'''
+
+PYPROJECT = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "{project}"
+version = "0.1.0"
+description = "{title}: a congestion controller for tcpcc"
+requires-python = ">=3.11"
+dependencies = ["tcpcc"]
+
+[project.optional-dependencies]
+test = ["pytest"]
+
+[project.entry-points."tcpcc.controllers"]
+{name} = "{module}:{name}"
+"""
+
+README = """# {title}
+
+A congestion controller for tcpcc. After `pip install .` every scenario can use it by name:
+
+    tcpcc list {name}
+    tcpcc run scenario.toml --set flow.controller={name}
+
+`pip install '.[test]'`, then `pytest`, runs its tests.
+"""
+
+TESTS = '''"""The controller {name}: its entry point, its rules step by step, and whole runs."""
+
+from types import SimpleNamespace
+
+import pytest
+import tcpcc as tc
+
+from {module} import {name}
+
+PARAMS = SimpleNamespace(a=1.0, b=0.5)
+
+
+def test_the_installed_package_offers_it():
+    assert tc.controllers["{name}"] is {name}
+
+
+def test_an_ack_adds_a_packet_in_slow_start_and_a_fraction_later():
+    state = SimpleNamespace(cwnd=10.0, ssthresh=20.0)
+    {name}.on_ack(state, PARAMS, SimpleNamespace(acked=1.0))
+    assert state.cwnd == 11.0
+    state.ssthresh = 5.0
+    {name}.on_ack(state, PARAMS, SimpleNamespace(acked=1.0))
+    assert state.cwnd == pytest.approx(11 + 1 / 11)
+
+
+def test_a_loss_halves_the_window_and_a_timeout_leaves_one_packet():
+    state = SimpleNamespace(cwnd=10.0, ssthresh=20.0)
+    {name}.on_loss(state, PARAMS, SimpleNamespace(window=10.0))
+    assert (state.cwnd, state.ssthresh) == (5.0, 5.0)
+    {name}.on_timeout(state, PARAMS, SimpleNamespace(window=5.0))
+    assert (state.cwnd, state.ssthresh) == (1.0, 2.5)
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_it_fills_a_link_in_both_models(model):
+    net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+    run = tc.simulate(tc.Scenario(net, [tc.Flow("{name}")], duration=30), model)
+    assert run.utilization(after=5) > 0.95
 '''
 
 SCENARIO = """# tcpcc run {file}
@@ -121,19 +189,46 @@ TEMPLATES = {
 }
 
 
-def write(kind: str, name: str) -> Path:
-    """Write a template file of the given kind and name to the current folder; return its path.
+def write(kind: str, name: str, package: bool = False) -> Path:
+    """Write a template of the given kind and name to the current folder; return its path.
+
+    Args:
+        kind: "controller", "scenario" or "paper".
+        name: an identifier.
+        package: write the folder tcpcc_NAME, an installable package whose entry point offers the
+            controller, with its tests.
 
     Raises:
-        ScenarioError: the name is not an identifier, or the file exists.
+        ScenarioError: the name is not an identifier, the file or folder exists, or a package of
+            another kind is asked for.
     """
     text, suffix = TEMPLATES[kind]
     if not name.isidentifier():
         raise ScenarioError(f"name = {name!r}: must be letters, digits and _, such as 'my_{kind}'")
-    path = Path(name + suffix)
+    if package and kind != "controller":
+        raise ScenarioError(f"--package: is for a controller, not for a {kind}")
+    module = f"tcpcc_{name}"
+    path = Path(module if package else name + suffix)
     if path.exists():
         raise ScenarioError(f"{path}: already exists")
-    filled = text.format(name=name, title=name.replace("_", " ").capitalize(), file=path)
-    with whole_file(path) as part:
-        part.write_text(filled, encoding="utf-8")
+    texts = {path: text}
+    if package:
+        texts = {
+            path / "pyproject.toml": PYPROJECT,
+            path / "README.md": README,
+            path / module / "__init__.py": text,
+            path / "tests" / f"test_{name}.py": TESTS,
+        }
+    known = {
+        "name": name,
+        "title": name.replace("_", " ").capitalize(),
+        "file": path,
+        "importing": "" if package else f" --import {path}",
+        "module": module,
+        "project": module.replace("_", "-"),
+    }
+    for file, template in texts.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as part:
+            part.write_text(template.format(**known), encoding="utf-8")
     return path

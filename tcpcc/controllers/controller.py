@@ -500,7 +500,9 @@ class Controller(Definition):
         return s, p, a
 
 
-CONTROLLERS: Registry[Controller] = Registry("controller", ("recovery", "slow_start", "source"))
+CONTROLLERS: Registry[Controller] = Registry(
+    "controller", "tcpcc.controllers", ("recovery", "slow_start", "source")
+)
 Controller.registry = CONTROLLERS
 
 get = CONTROLLERS.find

@@ -1,11 +1,13 @@
 """One line on stderr before a compilation, so that the first run does not seem to hang.
 
-It appears on a terminal and in a notebook only, so never in a pipe or a log, and once in a process
-for each subject. ``TCPCC_QUIET=1`` in the environment switches it off.
+It appears on a terminal and in a notebook only, and once in a process for each subject.
+``TCPCC_QUIET=1`` in the environment switches it off. The logger ``tcpcc.engine.announce`` has it in
+any case.
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import sys
@@ -13,6 +15,7 @@ import sys
 from tcpcc.bars import is_watched
 from tcpcc.engine.jit import INTERPRETED
 
+_log = logging.getLogger(__name__)
 _said: set[str] = set()
 
 
@@ -28,6 +31,8 @@ def compiling_a_part() -> None:
 
 
 def _say(text: str) -> None:
+    if text not in _said:
+        _log.info(text)
     if text not in _said and _is_wanted():
         print(f"tcpcc: {text}", file=sys.stderr, flush=True)
     _said.add(text)

@@ -10,10 +10,11 @@ Whoever can write these files decides what the process runs. Only the user and r
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import stat
-import warnings
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial, wraps
@@ -25,7 +26,9 @@ import platformdirs
 
 from tcpcc.engine.private import keep
 from tcpcc.engine.source import module_digest
-from tcpcc.errors import CacheWarning, TcpccError
+from tcpcc.errors import CacheWarning, TcpccError, warn
+
+_log = logging.getLogger(__name__)
 
 _KEEP = 32  # folders kept: the newest ones, so that an upgrade does not fill the disk
 
@@ -37,6 +40,7 @@ def _root() -> Path:
 def _prune(root: Path) -> None:
     folders = sorted(root.glob("*-*"), key=lambda p: p.stat().st_mtime, reverse=True)
     for old in folders[_KEEP:]:
+        _log.info("removed %s, of other sources", old)
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -52,7 +56,10 @@ def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[A
         with ExitStack() as held:
             with suppress(OSError, NotImplementedError):
                 held.enter_context(filelock.FileLock(lock))
-            return compile_one(signature)
+            begin = time.perf_counter()
+            made = compile_one(signature)
+            _log.debug("%s: ready after %.2f s", lock.parent, time.perf_counter() - begin)
+            return made
 
     return compile_or_take
 
@@ -104,10 +111,11 @@ def _refuse_if_others_can_write(folder: Path) -> None:
 def _cannot_write(error: OSError) -> None:
     """Warn once in a process: what is compiled runs, but the next process compiles it again."""
     global _warned
+    _log.warning("no machine code is stored: %s", error)
     if not _warned:
         _warned = True
         text = f"machine code cannot be stored, each process compiles it again: {error}"
-        warnings.warn(text, CacheWarning, stacklevel=2)
+        warn(text, CacheWarning)
 
 
 _warned = False

@@ -28,6 +28,7 @@ private                                             why
 from __future__ import annotations
 
 import hashlib
+import logging
 import pickle
 import sys
 from collections.abc import Callable, Sequence
@@ -58,6 +59,8 @@ __all__ = [
     "keep",
     "missing",
 ]
+
+_log = logging.getLogger(__name__)
 
 USED = (
     "numba.core.caching:_CacheLocator",
@@ -285,7 +288,8 @@ class Kept(FunctionCache):
         rtsys.initialize(target_context)
         try:
             found = self._load_overload(sig, target_context)
-        except Exception:  # stored with other versions of packages: unpickling may raise anything
+        except Exception as error:  # of other versions of packages: unpickling may raise anything
+            _log.info("stored machine code is compiled again: %s", error)
             found = None
         if found is not None:
             return found

@@ -6,12 +6,11 @@ Each model estimates its own cost in its module `<model>_cost`.
 from __future__ import annotations
 
 import math
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.memory import memory_left
-from tcpcc.errors import TcpccError, positive
+from tcpcc.errors import TcpccError, positive, warn
 from tcpcc.models.estimates import Estimate, Options
 from tcpcc.models.packet.packet_cost import is_short_run
 from tcpcc.scenario.spec import require_scenario
@@ -110,4 +109,4 @@ def check_cost(
             " force=True (--force)"
         )
     if found.seconds > LONG:
-        warnings.warn(f"the run will take about {found}", LongRun, stacklevel=3)
+        warn(f"the run will take about {found}", LongRun)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioWarning
+from tcpcc.errors import ScenarioWarning, warn
 from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:
@@ -28,12 +27,11 @@ def warn_of_unread_headers(resolved: Resolved) -> None:
             continue
         read = {n for i in flow.forward for n in resolved.links[i].queue.discipline.header}
         if unread := [name for name in controller.header if name not in read]:
-            warnings.warn(
+            warn(
                 f"flow {flow.name!r}: no queue on its path reads the header fields"
                 f" {', '.join(unread)} of controller {controller.name!r}: it gets no answer from a"
                 " router",
                 ScenarioWarning,
-                stacklevel=6,
             )
             return
 
@@ -51,12 +49,11 @@ def warn_of_two_ways(resolved: Resolved, what: str) -> None:
     readers = [name for flow in resolved.rows if (name := delay_reader(flow))]
     if both and readers:
         listed = ", ".join(repr(name) for name in both[:2]) + (", ..." if both[2:] else "")
-        warnings.warn(
+        warn(
             f"{what}: {listed} carry data of some flows and ACKs of others: ACK compression is"
             f" weaker than in packets, and controller {readers[0]!r} takes it for a queue: it can"
             " get half as much again: check packet by packet",
             ModelWarning,
-            stacklevel=5,
         )
 
 
@@ -70,12 +67,11 @@ def warn_of_small_windows(resolved: Resolved, what: str) -> None:
             continue
         window = mean_window(resolved, link, flows)
         if sum(map(count_of, flows)) > 1 and window < SMALL_WINDOW:
-            warnings.warn(
+            warn(
                 f"{what}: link {link.name!r}: windows of at most {window:.2g} packets, whose single"
                 f" packets controller {readers[0]!r} sees as changes of delay: the loss rate can"
                 " be half of theirs: check packet by packet",
                 ModelWarning,
-                stacklevel=5,
             )
             return
 

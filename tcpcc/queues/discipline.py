@@ -294,5 +294,5 @@ class QueueSpec:
         return f"{self.name}({inside})"
 
 
-QUEUES: Registry[Discipline] = Registry("queue")
+QUEUES: Registry[Discipline] = Registry("queue", "tcpcc.queues")
 Discipline.registry = QUEUES

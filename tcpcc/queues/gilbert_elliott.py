@@ -38,7 +38,7 @@ GilbertElliott = register(
     Discipline(
         name="gilbert_elliott",
         summary="drop-tail after a channel that loses packets in bursts",
-        source="Gilbert 1960, Elliott 1963",
+        source="Gilbert 1960; Elliott 1963",
         on_arrival=on_arrival,
         params={
             "p": Param(0.001, "", "probability from good to bad, per packet", 0, 1),

@@ -87,6 +87,15 @@ class Run:
             raise ScenarioError(f"scenario: {self.data.attrs['source']} is a trace and has none")
         return Scenario.from_toml(self.data.attrs["scenario"])
 
+    def cite(self, *more: str) -> str:
+        """BibTeX of the literature behind the run: `Scenario.cite` of its scenario.
+
+        A trace of another program has no scenario: only this package and `more` are cited.
+        """
+        from tcpcc.scenario.sources import cite
+
+        return cite(None if "source" in self.data.attrs else self.scenario, more)
+
     # Rates.
 
     def throughput(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from tcpcc.errors import (
     suggestion,
     text,
     unknown,
+    warn,
 )
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import Record, named
@@ -369,9 +369,7 @@ def look_for_units(rate: Quantity, delay: Quantity) -> None:
         odd.append(f"delay = {plain_delay:g} s")
         write.append(f'"{plain_delay:g} ms"')
     if odd:
-        warnings.warn(
-            f"{', '.join(odd)}: are units missing? write {', '.join(write)}", stacklevel=4
-        )
+        warn(f"{', '.join(odd)}: are units missing? write {', '.join(write)}")
 
 
 def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:

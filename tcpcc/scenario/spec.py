@@ -215,6 +215,25 @@ class Scenario(Record):
         canonical = json.dumps(_canonical(self, {}), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
+    def cite(self, *more: str) -> str:
+        """BibTeX of the literature behind the scenario, ready for a .bib file.
+
+        This package, then the sources of all controllers, slow-start rules, loss recoveries, queue
+        disciplines, settings of senders (RFCs) and built-in distributions that the scenario uses.
+        A comment above each entry says what it is for. A definition that names no source, such as
+        your own, has a comment instead.
+
+        Args:
+            more: further sources to cite, as definitions write them or by key: "RFC 3168",
+                "netravali-et-al-2015" (the format of `tc.mahimahi`).
+
+        Raises:
+            ScenarioError: one of `more` is not in the package's bibliography.
+        """
+        from tcpcc.scenario.sources import cite
+
+        return cite(self, more)
+
     def to_toml(self) -> str:
         """The scenario as TOML text, with explicit links and without settings at their default."""
         from tcpcc.scenario.toml import dump

@@ -25,6 +25,8 @@ from __future__ import annotations
 from tcpcc.scenario.distributions import Empirical
 from tcpcc.scenario.workload import Conversation
 
+SOURCE = "Danzig, Jamin 1991"
+
 TELNET = Conversation(
     name="telnet",
     share=0.0612,

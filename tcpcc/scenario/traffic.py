@@ -31,13 +31,28 @@ if TYPE_CHECKING:
 
 
 def _setting(
-    default: Any, check: Callable[..., Any] = nonnegative, unit: str = "", **limits: Any
+    default: Any,
+    check: Callable[..., Any] = nonnegative,
+    unit: str = "",
+    source: str = "",
+    needs: str = "",
+    **limits: Any,
 ) -> Any:
-    """A field of Transport with the check of its value."""
-    return field(default=default, metadata={"unit": unit, "check": partial(check, **limits)})
+    """A field of Transport with the check of its value.
+
+    Args:
+        source: RFC that it follows unless it is off (0 or False).
+        needs: attribute of a loss recovery without which it has no effect.
+    """
+    checked = partial(check, **limits)
+    known = {"unit": unit, "check": checked, "source": source, "needs": needs}
+    return field(default=default, metadata=known)
 
 
 HIGHEST_CLASS = 63  # a DSCP has six bits (RFC 2474)
+
+#: Kinds of ECN and their RFCs.
+_ECN = {"off": "", "classic": "RFC 3168", "accurate": "RFC 3168", "l4s": "RFC 9331; RFC 9768"}
 
 #: Slow start and timeouts as in ns-2 and 4.3BSD.
 _CLASSIC = {
@@ -151,21 +166,21 @@ class Transport(Record):
     delay_growth: bool = _setting(False, flag)
     slow_start_rule: bool = _setting(True, flag)
     rwnd: float = _setting(math.inf, positive, "packets", inf=True)
-    window_validation: bool = _setting(True, flag)
+    window_validation: bool = _setting(True, flag, source="RFC 7661")
     window_decay: bool = _setting(False, flag)
     initial_rto: float = _setting(1.0, positive, "s")
-    min_rto: float = _setting(0.2, nonnegative, "s")
+    min_rto: float = _setting(0.2, nonnegative, "s", source="RFC 6298")
     max_rto: float = _setting(60.0, positive, "s", inf=True)
     rto_margin: float = _setting(0.2, nonnegative, "s")
     hold_ssthresh: bool = _setting(True, flag)
-    flight_ssthresh: bool = _setting(True, flag)
-    frto: bool = _setting(True, flag)
+    flight_ssthresh: bool = _setting(True, flag, source="RFC 5681")
+    frto: bool = _setting(True, flag, source="RFC 5682", needs="on_alarm")
     tick: float = _setting(0.01, nonnegative, "s")
     clock_phase: float = _setting(0.0, nonnegative, "s")
     coarse_timer: bool = _setting(False, flag)
     backoff_limit: int = _setting(64, whole, low=1)
     dupack_threshold: int = _setting(3, whole, low=1)
-    limited_transmit: bool = _setting(True, flag)
+    limited_transmit: bool = _setting(True, flag, source="RFC 3042")
     delayed_ack: float = _setting(0.0, nonnegative, "s")
     ack_every: int = _setting(2, whole, low=1)
     quick_acks: int = _setting(0, whole, low=0)
@@ -177,15 +192,28 @@ class Transport(Record):
     gso_segments: int = _setting(1, whole, low=1)
     gso_time: float = _setting(0.0, nonnegative, "s")
     gso_above: float = _setting(0.0, nonnegative, "bit/s")
-    idle_restart: bool = _setting(True, flag)
-    timestamps: bool = _setting(True, flag)
+    idle_restart: bool = _setting(True, flag, source="RFC 5681")
+    timestamps: bool = _setting(True, flag, source="RFC 7323")
     syn_rtt: bool = _setting(False, flag)
-    ecn: str = _setting("off", one_of, known=("off", "classic", "accurate", "l4s"))
-    ecn_retransmissions: bool = _setting(False, flag)
+    ecn: str = _setting("off", one_of, known=tuple(_ECN))
+    ecn_retransmissions: bool = _setting(False, flag, source="RFC 8311")
     ecn_control: bool = _setting(False, flag)
     gradual_marks: bool = _setting(False, flag)
-    dsack: bool = _setting(True, flag)
-    eifel: bool = _setting(False, flag)
+    dsack: bool = _setting(True, flag, source="RFC 2883; RFC 3708", needs="selective")
+    eifel: bool = _setting(False, flag, source="RFC 3522; RFC 4015")
+
+    def sources(self, recovery: str) -> list[str]:
+        """The RFCs of the settings that are in effect with the loss recovery of this name."""
+        from tcpcc.transport.recovery import RECOVERIES
+
+        known = RECOVERIES.find(recovery)
+        found = [
+            f.metadata["source"]
+            for f in fields(self)
+            if getattr(self, f.name)
+            and (not f.metadata["needs"] or getattr(known, f.metadata["needs"]))
+        ]
+        return [source for source in (*found, _ECN[self.ecn]) if source]
 
     @classmethod
     def ns2(cls, **changes: Any) -> Transport:

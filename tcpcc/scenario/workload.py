@@ -216,6 +216,10 @@ def on_off(
     return Workload(flow, endless, interarrival=0, count=sources, name=name)
 
 
+WEB_SIZE: dict[str, Any] = {"name": "pareto", "b": 1.2, "scale": 2000}  # bytes
+WEB_SOURCE = "Crovella, Bestavros 1997"
+
+
 def web(
     flow: Flow | str, *, rate: float, size: Spec | None = None, name: str | None = None
 ) -> Workload:
@@ -228,10 +232,9 @@ def web(
             web files (Crovella, Bestavros, IEEE/ACM ToN 5(6), 1997: shape 1.1 to 1.2).
         name: as in `Workload`.
     """
-    pareto = Distribution("pareto", b=1.2, scale=2000)
     return Workload(
         flow,
-        Conversation(pareto if size is None else size),
+        Conversation(Distribution(**WEB_SIZE) if size is None else size),
         interarrival=poisson(nonnegative("rate", rate)),
         name=name,
     )

@@ -91,7 +91,7 @@ class StartUp(Definition):
         return np.dtype([*((n, np.float64) for n in WINDOW), *private], align=True)
 
 
-SLOW_STARTS: Registry[StartUp] = Registry("slow start")
+SLOW_STARTS: Registry[StartUp] = Registry("slow start", "tcpcc.slow_starts")
 StartUp.registry = SLOW_STARTS
 
 STANDARD = SLOW_STARTS.add(

@@ -11,7 +11,6 @@ attribute ``unread`` say so.
 from __future__ import annotations
 
 import math
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.errors import TcpccError, TraceWarning, positive
+from tcpcc.errors import TcpccError, TraceWarning, positive, warn
 from tcpcc.results import Run
 from tcpcc.results.recording import EVENT_DTYPE, EVENTS, FORMAT, TRACED, VARIABLES, FlowSeries
 from tcpcc.scenario import units
@@ -213,7 +212,7 @@ def run_of(
     if not length > 0:
         raise TcpccError(f"{path}: has a single event: there is no time over which to measure")
     if told:
-        warnings.warn(f"{path}: {told}", TraceWarning, stacklevel=3)
+        warn(f"{path}: {told}", TraceWarning)
     width = _round(length / BINS) if interval is None else units.seconds(interval, "interval")
     positive("interval", width, "s")
     if length / width > MOST_BINS:

@@ -383,6 +383,62 @@ def test_bench_measures_every_engine(capsys, monkeypatch):
     assert " 100 " in row  # thousand packets per second, of the ns-2 that was not run
 
 
+def test_bench_counts_the_events_of_a_packet_and_its_ack():
+    """Three on a dumbbell where flows meet, one where a flow is alone: docs/architecture.md."""
+    from tcpcc import bench
+
+    for flows, events in ((10, 3), (1, 1)):
+        case = bench.scenario(10e6, flows, 20_000)
+        assert bench.events_per_packet(case) == pytest.approx(events, rel=0.05)
+
+
+def test_cost_and_error_of_each_model_are_written_into_the_page(monkeypatch, tmp_path, capsys):
+    from tcpcc import bench, precision
+
+    small = [precision.Case(f"case {k}", 5e6, 1, (("cubic", 1), ("bbr", 1))) for k in range(4)]
+    monkeypatch.setattr(precision, "CASES", small)
+    monkeypatch.setattr(precision, "SEEDS", (1, 2))
+    monkeypatch.setattr(precision, "DURATION", 4.0)
+    monkeypatch.setattr(precision, "AFTER", 1.0)
+    monkeypatch.setattr(bench, "CASES", ((10e6, 1),))
+    monkeypatch.setattr(bench, "PACKETS", 5000)
+    monkeypatch.setattr(bench, "ROUNDS", 1)
+    monkeypatch.setattr(bench, "has_ns2", lambda: False)
+    page = tmp_path / "page.md"
+    page.write_text("no marks")
+    assert run("bench", "--precision", "--page", str(page)) == 2
+    page.write_text(f"before\n{precision.MARKS[0]}\nold\n{precision.MARKS[1]}\nafter\n")
+    assert run("bench", "--precision", "--page", str(page)) == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert text.count("| fluid, steps=20 |") == 4
+    assert "| 10 Mb/s | 1 | " in text
+    assert page.with_suffix(".png").stat().st_size > 10_000
+    capsys.readouterr()
+    assert run("bench", "--page", str(page)) == 2
+    assert "--page: needs --precision" in capsys.readouterr().err
+
+
+def test_the_errors_are_those_of_the_numbers(monkeypatch):
+    """Against numbers that are known: packets 10, 12, 14 and a model that gives 15."""
+    from tcpcc import precision
+
+    case = precision.Case("known", 5e6, 1, (("reno", 1),))
+    monkeypatch.setattr(precision, "CASES", (case,))
+    monkeypatch.setattr(precision, "SEEDS", (1, 2, 3))
+    monkeypatch.setattr(precision, "DURATION", 21.0)
+    ways = {"packets": {}, "other": {"model": "fluid"}}
+    monkeypatch.setattr(precision.Case, "ways", ways)
+    queues = iter([10.0, 12.0, 14.0, 15.0, 15.0, 15.0])
+    monkeypatch.setattr(precision, "numbers", lambda run: (0.9, next(queues), 0.01, 0.5))
+    rows = precision.measure().set_index("way")
+    assert rows.loc["packets", "queue"] == pytest.approx(100 * (4 / 3) / 12)
+    assert rows.loc["other", "queue"] == pytest.approx(25)
+    assert rows.loc["other", ["utilization", "loss", "share"]].tolist() == [0, 0, 0]
+
+
 def test_the_speeds_of_the_readme_are_written_by_the_command(monkeypatch, tmp_path, capsys):
     """The table of README.md has the cases and the form of `tcpcc bench --readme`."""
     from tcpcc import bench

@@ -28,7 +28,7 @@ def site(tmp_path_factory):
         )
     (folder / "figures").mkdir()
     for page in (ROOT / "docs").glob("*.md"):  # figures that pages show
-        for figure in re.findall(r"\(\.\./(figures/[^)]*)\)", page.read_text()):
+        for figure in re.findall(r"\.\./(figures/\w+\.png)", page.read_text()):
             shutil.copyfile(ROOT / figure, folder / figure)
     pages, out = folder / "docs", folder / "html"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning"]
@@ -63,6 +63,50 @@ def test_the_league_is_sorted_and_filtered_in_the_browser(site):
         fails = page.locator(".variants tbody tr:visible td:nth-child(2)").all_text_contents()
         assert [int(n) for n in fails] == sorted(int(n) for n in fails)
         assert fails != sorted(fails, key=int, reverse=True)
+
+
+@pytest.mark.papers
+def test_every_script_of_the_gallery_has_drawn_its_picture(site):
+    front = (site / "index.html").read_text()
+    scripts = list((ROOT / "docs" / "gallery").glob("*.py"))
+    for script in scripts:
+        assert f'src="_images/{script.stem}.png"' in front
+        assert f'href="gallery/{script.stem}.html"' in front
+        assert (site / "_images" / f"{script.stem}.png").stat().st_size > 15_000
+        page = (site / "gallery" / f"{script.stem}.html").read_text()
+        assert f"docs/gallery/{script.name}" in page
+        assert "<figcaption>" in page
+    assert len(scripts) == 12
+
+
+@pytest.mark.papers
+def test_the_header_names_the_four_kinds_of_documentation(site):
+    header = (site / "index.html").read_text().split("<article", 1)[0]
+    links = re.findall(r'class="nav-link nav-internal" href="([\w/]+)\.html"', header)
+    kinds = ["tutorials", "how_to", "gallery", "reference", "explanation"]
+    assert list(dict.fromkeys(links)) == kinds
+
+
+WIDTHS = (500, 1280, 1920)
+WIDE = ("index", "gallery", "league", "variants", "scorecard", "names", "guides/senders",
+        "guides/coming_from", "notebooks/variants", "controllers/cubic", "api")  # fmt: skip
+
+
+@pytest.mark.papers
+def test_no_page_is_wider_than_the_window_and_wide_tables_scroll(site):
+    with browser() as chromium:
+        page = chromium.new_page()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            for name in WIDE:
+                page.goto((site / f"{name}.html").as_uri())
+                beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+                assert beyond <= 0, (name, width)
+        page.set_viewport_size({"width": 500, "height": 900})
+        page.goto((site / "league.html").as_uri())
+        table = page.locator(".variants").first
+        assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+        assert table.evaluate("e => getComputedStyle(e).overflowX") == "auto"
 
 
 @pytest.mark.papers

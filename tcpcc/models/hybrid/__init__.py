@@ -112,8 +112,8 @@ def check_background(scenario: Scenario) -> None:
     """
     if not any(getattr(flow, "background", False) for flow in scenario.flows):
         raise ScenarioError(
-            "flows: the hybrid model needs at least one flow with background=True;"
-            " use the packet model"
+            "flows: the hybrid model needs a background: add background=True to at least one flow"
+            " (background = true in a scenario file), or use the packet model"
         )
 
 

@@ -10,13 +10,12 @@ buffers instead.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.streams import seed_stream, uniform
-from tcpcc.errors import ScenarioError, ScenarioWarning
+from tcpcc.errors import ScenarioError, ScenarioWarning, warn
 
 #: Time over which trains of representatives start, as a share of the time that a link needs for one
 #: packet of each of their flows. From 0.04 to 1 the results of 44 cases are alike; at 0 all
@@ -80,12 +79,11 @@ def check_counts(scenario: Scenario, resolved: Resolved) -> None:
         fills = link.queue.name == "droptail" and math.isfinite(link.buffer)
         random = min(getattr(one.spec, "processing", math.inf) for one in resolved.flows)
         if fills and random < lasts:
-            warnings.warn(
+            warn(
                 f"representatives: {count_of(flow)} packets together take {lasts:.2g} s on link"
                 f" {link.name!r}, a drop-tail queue: give all flows processing ="
                 f" {2 * lasts:.2g} or more, or flows that stand for fewer lose too many",
                 ScenarioWarning,
-                stacklevel=4,
             )
             return
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
+from tcpcc.errors import warn
 from tcpcc.models.limits import SMALL_WINDOW, ModelWarning, delay_reader, mean_window
 from tcpcc.models.packet.representatives import count_of
 
@@ -50,10 +50,9 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
             )
         else:
             continue
-        warnings.warn(
+        warn(
             f"{model} model: link {link.name!r}: {which}, of which representatives stand for"
             f" several: {off}",
             ModelWarning,
-            stacklevel=5,
         )
         return

@@ -118,5 +118,5 @@ class Recovery(Definition):
         return tuple(v.start() for v in self.state.values()) or (0.0,)
 
 
-RECOVERIES: Registry[Recovery] = Registry("recovery")
+RECOVERIES: Registry[Recovery] = Registry("recovery", "tcpcc.recoveries")
 Recovery.registry = RECOVERIES

@@ -153,7 +153,7 @@ def test_background_changes_nothing_in_other_models():
 @pytest.mark.parametrize(
     ("case", "options", "line"),
     [
-        (scenario(background=False), {}, "needs at least one flow with background=True"),
+        (scenario(background=False), {}, "add background=True to at least one flow"),
         (scenario(), {"driver": "ns-3"}, "ns-3"),
         (scenario(), {"representatives": 0}, "representatives = 0"),
         (scenario(), {"trains": 0}, "trains = 0"),

@@ -1,0 +1,58 @@
+"""The text of a page: its parts in one file."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import math
+import zlib
+from importlib.resources import files
+from typing import Any
+
+from tcpcc.scenario.network import bottleneck
+from tcpcc.web.page_data import PageData
+
+SCRIPTS = ("simulation.js", "measures.js", "chart.js", "page.js")
+
+
+def page(data: PageData, title: str | None = None) -> str:
+    """The page with this data."""
+    from tcpcc import __version__
+
+    script = "".join(_file(name) for name in SCRIPTS).replace('"use strict";\n', "")
+    content = {
+        "title": html.escape(title or _title(data)),
+        "version": html.escape(__version__),
+        "style": _file("page.css"),
+        "script": '"use strict";\n' + script,
+        "config": json.dumps(plain(data.config), separators=(",", ":")).replace("<", "\\u003c"),
+        "sizes": json.dumps([len(part) for part in data.parts], separators=(",", ":")),
+        "parts": base64.b64encode(zlib.compress(b"".join(data.parts), 9)).decode(),
+    }
+    text = _file("page.html")
+    for name, value in content.items():
+        text = text.replace("{{" + name + "}}", value, 1)
+    return text
+
+
+def plain(value: Any) -> Any:
+    """A value for JSON: infinities become the largest numbers."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and math.isinf(value):
+        return math.copysign(1e300, value)
+    return value
+
+
+def _title(data: PageData) -> str:
+    start = data.choices.scenario
+    kinds = dict.fromkeys(getattr(flow, "controller", "CBR") for flow in start.flows)
+    link = bottleneck(start.net)
+    return f"{', '.join(kinds)} over a link of {link.rate / 1e6:g} Mb/s"
+
+
+def _file(name: str) -> str:
+    return files("tcpcc.web").joinpath(name).read_text(encoding="utf-8")

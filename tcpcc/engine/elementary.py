@@ -141,15 +141,15 @@ def power(x, y):
     if x != x or y != y:
         return math.nan
     sign = 1.0
-    if x < 0.0 and abs(y) < 2.0**53:
+    if math.copysign(1.0, x) < 0.0 and abs(y) < 2.0**53:
         if math.floor(y) == y:
             sign = 1.0 if y == 2 * math.floor(y / 2) else -1.0
-        elif x > -math.inf:
+        elif -math.inf < x < 0.0:
             return math.nan
     x = abs(x)
+    if x == 1.0:
+        return sign  # two_product(y, 0) overflows for the largest y
     if x == 0.0 or x == math.inf or abs(y) == math.inf:
-        if x == 1.0:
-            return 1.0
         return sign * (math.inf if (x > 1.0) == (y > 0.0) else 0.0)
     h, low = logarithm(x)
     if abs(y * h) > 2 * LARGEST:
@@ -191,4 +191,10 @@ def _log(x, base_high, base_low):
 
 
 #: Functions of C's library by name, with their numbers of arguments.
-FUNCTIONS = {"pow": (power, 2), "exp": (exp, 1), "exp2": (exp2, 1), "log": (log, 1), "log2": (log2, 1)}
+FUNCTIONS = {
+    "pow": (power, 2),
+    "exp": (exp, 1),
+    "exp2": (exp2, 1),
+    "log": (log, 1),
+    "log2": (log2, 1),
+}

@@ -31,7 +31,9 @@ ROOTS = "tcpcc.roots"
 """The first data of the module, at address 0: the place of each function in the table, 32 bits."""
 
 _OF_THIS_MACHINE = re.compile(r"^(?:target (?:triple|datalayout)|source_filename).*$", re.MULTILINE)
-_COUNTED = re.compile(r"^define [^\n]*@NRT_(?:in|de)cref\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_COUNTED = re.compile(
+    r"^define [^\n]*@NRT_(?:in|de)cref\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL
+)
 _LIBRARY = """
 declare double @llvm.sqrt.f64(double)
 define double @sqrt(double %x) {

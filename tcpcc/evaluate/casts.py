@@ -27,7 +27,7 @@ CROWDED: Mapping[str, int] = {"representatives": 200}
 
 WEB = "web"
 MEAN_TRANSFER = 12e3
-"""Mean size of a short transfer, bytes: the default of `tcpcc.web`."""
+"""Mean size of a short transfer, bytes: the default of `tcpcc.browser`."""
 
 
 def alone(flow: Flow, *, path: Bottleneck, count: int = 1, seconds: float = 40.0) -> Scenarios:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tcpcc.browser import control
+from tcpcc.browser.memory_image import FIRST, Atlas, Snapshot, senders_of
 from tcpcc.engine import streams
 from tcpcc.engine.wasm import build
 from tcpcc.errors import ScenarioError
@@ -20,8 +22,6 @@ from tcpcc.results.figure import colour
 from tcpcc.scenario import CBR, Scenario
 from tcpcc.scenario.network import bottleneck
 from tcpcc.transport import flow_record as t
-from tcpcc.web import control
-from tcpcc.web.memory_image import FIRST, Atlas, Snapshot, senders_of
 
 PROBES = 1.5, 0.75
 """Multiples of a slider's value at which worlds are laid out, to find what depends on it."""
@@ -91,7 +91,9 @@ class PageData:
         senders = {
             i: [
                 {
-                    "parts": [(at, self._part(raw)) for at, raw in self.atlas.sender_image(world, i)],
+                    "parts": [
+                        (at, self._part(raw)) for at, raw in self.atlas.sender_image(world, i)
+                    ],
                     "streams": self._streams(world, i),
                 }
                 for world in of_controllers
@@ -100,6 +102,7 @@ class PageData:
         }
         self.module = build([run_events, flush], list(self.atlas.rules))
         world = worlds[0]
+        scale, unit = control.rate_unit(link.rate)
         self.config: dict[str, Any] = {
             "module": self._part(self.module),
             "first": FIRST,
@@ -110,7 +113,20 @@ class PageData:
             "interval": start.interval,
             "bins": world.world.n_bins,
             "seed": start.seed,
-            "link": {"name": link.name, **self._link_places(world)},
+            "link": {
+                "name": link.name,
+                "rateNow": link.rate,
+                "unit": unit,
+                "scale": scale,
+                "packets": link.buffer_unit == "packets",
+                "buffer": link.buffer,
+                "changes": [
+                    (c.at, c.rate)
+                    for c in start.changes
+                    if c.link == link.name and c.rate is not None
+                ],
+                **self._link_places(world),
+            },
             "sliders": [asdict(slider) for slider in self.sliders],
             "controllers": [{"name": n, "colour": colour(n)} for n in choices.controllers],
             "queues": queues,
@@ -159,7 +175,10 @@ class PageData:
         if "queue" not in self.choices.controls:
             return []
         return [
-            {**asdict(slider), "at": self.atlas.shared[f"queues.{self._link_row(world)}.params"] + 8 * k}
+            {
+                **asdict(slider),
+                "at": self.atlas.shared[f"queues.{self._link_row(world)}.params"] + 8 * k,
+            }
             for k, slider in enumerate(control.parameters(queue))
         ]
 
@@ -208,6 +227,7 @@ class PageData:
         link = self._link_row(world)
         return {
             "name": flow.name,
+            "named": flow.name != f"{getattr(spec, 'controller', '')}{i + 1}",
             "controller": None
             if isinstance(spec, CBR)
             else self.choices.controllers.index(spec.controller),
@@ -284,4 +304,3 @@ def _layout(world: Snapshot, atlas: Atlas) -> dict[str, Any]:
         "headers": len(world.arrays["headers.headers"]),
         "margin": r.MARGIN,
     }  # fmt: skip
-

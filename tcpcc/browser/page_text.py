@@ -6,12 +6,13 @@ import base64
 import html
 import json
 import math
+import re
 import zlib
 from importlib.resources import files
 from typing import Any
 
+from tcpcc.browser.page_data import PageData
 from tcpcc.scenario.network import bottleneck
-from tcpcc.web.page_data import PageData
 
 SCRIPTS = ("simulation.js", "measures.js", "chart.js", "page.js")
 
@@ -30,10 +31,7 @@ def page(data: PageData, title: str | None = None) -> str:
         "sizes": json.dumps([len(part) for part in data.parts], separators=(",", ":")),
         "parts": base64.b64encode(zlib.compress(b"".join(data.parts), 9)).decode(),
     }
-    text = _file("page.html")
-    for name, value in content.items():
-        text = text.replace("{{" + name + "}}", value, 1)
-    return text
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: content[found[1]], _file("page.html"))
 
 
 def plain(value: Any) -> Any:
@@ -55,4 +53,4 @@ def _title(data: PageData) -> str:
 
 
 def _file(name: str) -> str:
-    return files("tcpcc.web").joinpath(name).read_text(encoding="utf-8")
+    return files("tcpcc.browser").joinpath(name).read_text(encoding="utf-8")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError, unknown
-from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
+from tcpcc.results.figure import rate_unit
 from tcpcc.scenario import Flow, Link, Scenario
 from tcpcc.scenario.network import bottleneck
 
@@ -57,10 +56,7 @@ class Slider:
 
 def sliders(link: Link) -> list[Slider]:
     """The sliders of a bottleneck; none for an unlimited buffer."""
-    scale, unit = next(
-        ((s, u) for s, u in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")) if link.rate >= s),
-        (1.0, "bit/s"),
-    )
+    scale, unit = rate_unit(link.rate)
     rate, ms = link.rate / scale, 1e3 * link.delay
     found = [
         Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), log=True),
@@ -126,7 +122,10 @@ def with_single_flows(scenario: Scenario) -> Scenario:
         links = [one.replace(record=True) if one is link else one for one in net.links]
         scenario = scenario.replace(net=net.replace(links=links))
     return scenario.replace(
-        flows=[flow.spec.replace(name=flow.name, record=True) for flow in flows]
+        flows=[
+            flow.spec.replace(name=flow.name, **({"record": True} if flow.controller else {}))
+            for flow in flows
+        ]
     )
 
 
@@ -169,9 +168,7 @@ def with_value(scenario: Scenario, name: str, value: float) -> Scenario:
     return _with_link(scenario, change)
 
 
-def _with_link(
-    scenario: Scenario, change: Callable[[Link, bool], dict[str, Any]]
-) -> Scenario:
+def _with_link(scenario: Scenario, change: Callable[[Link, bool], dict[str, Any]]) -> Scenario:
     link = bottleneck(scenario.net)
     links = []
     for one in scenario.net.links:

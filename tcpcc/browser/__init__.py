@@ -6,17 +6,18 @@ and no Python.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tcpcc.browser.control import CONTROLS, checked, with_controller, with_single_flows
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.scenario.spec import Scenario, require_scenario
-from tcpcc.web.control import CONTROLS, checked, with_controller, with_single_flows
 
 if TYPE_CHECKING:
-    from tcpcc.web.page_data import Choices
+    from tcpcc.browser.page_data import Choices
 
 __all__ = ["to_html"]
 
@@ -24,6 +25,19 @@ CONTROLLERS = (
     "reno", "cubic", "vegas", "quick_vegas", "fusion", "westwood_rbe", "bbr", "bbr3",
 )  # fmt: skip
 QUEUES = ("droptail", "red", "codel", "pie", "dualpi2")
+
+
+class HtmlPage(str):
+    """The text of a page, which a notebook shows as a frame."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<HtmlPage of {len(self.encode()) / 1e3:.0f} kB>"
+
+    def _repr_html_(self) -> str:
+        frame = 'style="width: 100%; height: 720px; border: 0"'
+        return f'<iframe title="tcpcc" srcdoc="{html.escape(self)}" {frame}></iframe>'
 
 
 def to_html(
@@ -34,7 +48,7 @@ def to_html(
     controllers: Iterable[str] | None = None,
     queues: Iterable[str] | None = None,
     title: str | None = None,
-) -> str:
+) -> HtmlPage:
     """Write a scenario as an HTML page that simulates it, in the packet model.
 
     The page is one file that loads nothing. The scenario runs as the page opens; windows, queue and
@@ -55,7 +69,7 @@ def to_html(
         title: heading of the page. Default: the controllers and the link.
 
     Returns:
-        the text of the page.
+        the text of the page, a `str`. A notebook shows it as the page, also when exported to HTML.
 
     Raises:
         ScenarioError: an unknown name, or a scenario that a page cannot run.
@@ -66,10 +80,10 @@ def to_html(
     >>> scenario = tc.Scenario(net, [tc.Flow("reno"), tc.Flow("cubic", start=5)], duration=60)
     >>> text = tc.to_html(scenario, "page.html")  # doctest: +SKIP
     """
-    from tcpcc.web.page_data import PageData
-    from tcpcc.web.page_text import page
+    from tcpcc.browser.page_data import PageData
+    from tcpcc.browser.page_text import page
 
-    text = page(PageData(choices(scenario, controls, controllers, queues)), title)
+    text = HtmlPage(page(PageData(choices(scenario, controls, controllers, queues)), title))
     if path is not None:
         from tcpcc.files import whole_file
 
@@ -88,10 +102,10 @@ def choices(
     queues: Iterable[str] | None = None,
 ) -> Choices:
     """What a page's reader can choose; arguments are those of `to_html`."""
+    from tcpcc.browser.page_data import Choices
     from tcpcc.controllers import CONTROLLERS as KNOWN
     from tcpcc.queues import QUEUES as DISCIPLINES
     from tcpcc.scenario.network import bottleneck
-    from tcpcc.web.page_data import Choices
 
     if INTERPRETED:
         raise TcpccError("NUMBA_DISABLE_JIT is set: a page needs compiled rules")

@@ -10,7 +10,13 @@ import tcpcc
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from pages import write_controllers, write_notebooks, write_rules, write_tables  # noqa: E402
+from pages import (  # noqa: E402
+    write_controllers,
+    write_notebooks,
+    write_rules,
+    write_simulators,
+    write_tables,
+)
 
 project = "tcpcc"
 author = "The tcpcc developers"
@@ -23,7 +29,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_live", "**.ipynb_checkpoints"]
 html_theme = "pydata_sphinx_theme"
 html_title = "tcpcc"
 html_theme_options = {
@@ -48,6 +54,7 @@ html_sidebars = {
     )
 }
 html_static_path = ["static"]
+html_extra_path = ["_live"]  # goes to the root of the site
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]
 
@@ -64,3 +71,4 @@ write_controllers(HERE)
 write_rules(HERE)
 write_tables(HERE)
 write_notebooks(HERE)
+write_simulators(HERE / "_live" / "simulators")

@@ -2,7 +2,7 @@
 "use strict";
 
 const SPEEDS = [1, 2, 5, 10, 20, 50, 100, Infinity]; // simulated seconds per second
-const FEW = 4; // fields; so few settings are above the curves
+const FEW = 3; // controls; so few are above the curves
 const LIVE = 10; // s; a run takes about this long at the initial speed
 const QUIET = 200; // ms after a change of a setting in which the old curves stay
 const PATIENCE = 12; // ms of simulation between two pictures
@@ -27,6 +27,7 @@ class Page {
   constructor(simulation) {
     this.simulation = simulation;
     this.config = simulation.config;
+    this.few = new URLSearchParams(location.hash.slice(1)).get("show")?.split(",");
     this.start = this.defaults();
     this.settings = this.fromLink();
     this.cursor = null;
@@ -35,7 +36,8 @@ class Page {
     $("settings").addEventListener("submit", (event) => event.preventDefault());
     this.buildSettings();
     this.buildRun();
-    if ($("settings").querySelectorAll("input, select").length <= FEW) {
+    document.querySelector("header").hidden = Boolean(this.few);
+    if ($("settings").querySelectorAll(".control:not(.parameter)").length <= FEW) {
       document.body.classList.add("few");
       $("run").after($("settings"));
     }
@@ -45,7 +47,8 @@ class Page {
     this.restart();
   }
 
-  has(control) { return this.config.controls.includes(control); }
+  /** Whether the page shows a control; `show` in the address names those of a small page. */
+  has(control) { return this.config.controls.includes(control) && (!this.few || this.few.includes(control)); }
 
   // --------------------------------------------------------------------------- settings
 
@@ -76,11 +79,11 @@ class Page {
       const slider = config.sliders.find((s) => s.name === key);
       const place = (list) => { const k = list.findIndex((x) => x.name === text); return k < 0 ? null : k; };
       if (slider) put(settings.values, key, number(text, slider.low, slider.high));
-      else if (key === "queue" && this.has("queue")) put(settings, "queue", place(config.queues));
-      else if (key === "seed" && this.has("seed")) put(settings, "seed", number(text, 0, 2 ** 53 - 1));
+      else if (key === "queue") put(settings, "queue", place(config.queues));
+      else if (key === "seed") put(settings, "seed", number(text, 0, 2 ** 53 - 1));
       else if (key === "after") put(settings, "after", number(text, 0, config.duration));
       else if (name === "flow" && config.flows[part - 1]?.controller != null) put(settings.controllers, part - 1, place(config.controllers));
-      else if (name === "start" && this.has("starts") && config.flows[part - 1]?.controller != null) put(settings.starts, part - 1, number(text, 0, this.latest()));
+      else if (name === "start" && config.flows[part - 1]?.controller != null) put(settings.starts, part - 1, number(text, 0, this.latest()));
       else {
         const param = config.queues.find((q) => q.name === name)?.params.find((p) => p.name === part);
         if (param) put(settings.params[name], part, number(text, param.low, param.high));
@@ -102,6 +105,7 @@ class Page {
     settings.controllers.forEach((c, i) => { if (c !== start.controllers[i]) found.set(`flow.${i + 1}`, config.controllers[c].name); });
     settings.starts.forEach((x, i) => { if (x !== start.starts[i]) found.set(`start.${i + 1}`, x); });
     for (const key of ["seed", "after"]) if (settings[key] !== start[key]) found.set(key, settings[key]);
+    if (this.few) found.set("show", this.few.join(","));
     return found.toString();
   }
 
@@ -139,7 +143,7 @@ class Page {
   buildSettings() {
     const { config, settings } = this, form = $("settings");
     const group = (title, ...parts) => parts.length && form.append(element("fieldset", {}, element("legend", {}, title), ...parts));
-    const link = config.sliders.map((s) => this.slider(s, settings.values, s.name));
+    const link = config.sliders.filter((s) => this.has(s.name)).map((s) => this.slider(s, settings.values, s.name));
     if (this.has("queue")) link.push(this.queueChoice());
     group("Bottleneck", ...link);
     const flows = [];
@@ -215,7 +219,7 @@ class Page {
     };
     choice.addEventListener("change", () => { settings.queue = Number(choice.value); show(); this.changed(); });
     show();
-    return element("div", {}, box, details);
+    return element("div", {}, ...(config.queues.length > 1 ? [box] : []), details);
   }
 
   controllerChoice(i) {

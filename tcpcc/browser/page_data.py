@@ -66,13 +66,18 @@ class PageData:
         self._by_queue = [control.with_queue(lossy, queue) for queue in choices.queues]
         worlds = [_snapshot(one) for one in self._by_queue]
         self.senders = senders_of(worlds[0])
-        of_controllers = [_snapshot(self._all_with(lossy, c)) for c in choices.controllers]
+        of_controllers = (
+            [_snapshot(self._all_with(lossy, c)) for c in choices.controllers]
+            if "controllers" in choices.controls
+            else []
+        )
         self.atlas = Atlas([*worlds, *of_controllers])
         shared = [self.atlas.shared_image(world) for world in worlds]
-        for name, world in zip(choices.controllers, of_controllers, strict=True):
+        for name, world in zip(choices.controllers, of_controllers, strict=False):
             if self.atlas.shared_image(world) != shared[0]:
                 raise ScenarioError(
-                    f"controllers: {name!r} needs header fields, which a page does not change"
+                    f"controllers: {name!r} needs packet headers (for ECN or header fields), and"
+                    " the scenario's controllers do not: give it to a flow of the scenario"
                 )
         self.parts: list[bytes] = []
         queues = [
@@ -89,15 +94,8 @@ class PageData:
             )
         ]
         senders = {
-            i: [
-                {
-                    "parts": [
-                        (at, self._part(raw)) for at, raw in self.atlas.sender_image(world, i)
-                    ],
-                    "streams": self._streams(world, i),
-                }
-                for world in of_controllers
-            ]
+            i: [self._sender(world, i) for world in of_controllers]
+            or [self._sender(worlds[0], i)] * len(choices.controllers)
             for i in self.senders
         }
         self.module = build([run_events, flush], list(self.atlas.rules))
@@ -140,6 +138,13 @@ class PageData:
             return self.parts.index(raw)
         self.parts.append(raw)
         return len(self.parts) - 1
+
+    def _sender(self, world: Snapshot, i: int) -> dict[str, Any]:
+        """The memory of flow `i` in a world."""
+        return {
+            "parts": [(at, self._part(raw)) for at, raw in self.atlas.sender_image(world, i)],
+            "streams": self._streams(world, i),
+        }
 
     def _all_with(self, scenario: Scenario, controller: str) -> Scenario:
         for i in self.senders:

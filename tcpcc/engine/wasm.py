@@ -108,7 +108,8 @@ def _machine() -> Any:
 def _text(text: str, roots: Sequence[str], maths: dict[str, str]) -> str:
     """LLVM code for any machine, with the table of functions first and the mathematics by name."""
     text = _OF_THIS_MACHINE.sub("", text).replace("= common ", "= weak ")
-    text = text.replace("declare double @sqrt(", "; declare double @sqrt(")
+    defined = re.compile(rf"^declare double @(?:sqrt|{'|'.join(maths)})[(]", re.MULTILINE)
+    text = defined.sub(r"; \g<0>", text)
     if _COUNTED.search(text):
         text = _COUNTED.sub("", text) + _UNCOUNTED
     table = ", ".join(f'ptr @"{name}"' for name in roots)

@@ -78,7 +78,7 @@ def test_what_a_page_cannot_run_is_refused():
         tc.to_html(tc.Scenario(NET, [tc.Flow("reno", count=17)], duration=10))
     with pytest.raises(tc.ScenarioError, match="at least one must have a controller"):
         tc.to_html(tc.Scenario(NET, [tc.CBR("1 Mbps")], duration=10))
-    with pytest.raises(tc.ScenarioError, match="'xcp' needs header fields"):
+    with pytest.raises(tc.ScenarioError, match="'xcp' needs packet headers"):
         tc.to_html(SCENARIO, controllers=["xcp"])
     with pytest.raises(tc.ScenarioError, match=r"scenario = 'x\.toml': must be a Scenario"):
         tc.to_html("x.toml")

@@ -49,7 +49,7 @@ def test_a_sender_is_that_of_its_own_world(data):
 
 
 def test_a_scenario_with_jitter_and_counts_keeps_its_results():
-    scenario = tc.Scenario(NET, [tc.Flow("reno", count=2, jitter=1), tc.CBR("1 Mbps", on=[(2, 9)])],
+    scenario = tc.Scenario(NET, [tc.Flow("bbr3", count=2, jitter=1), tc.CBR("1 Mbps", on=[(2, 9)])],
                            duration=10, seed=3)  # fmt: skip
     single = choices(scenario).scenario
     one, other = tc.simulate(scenario), tc.simulate(single)

@@ -121,11 +121,12 @@ def native(data, controllers=None, queue=0, values=None, starts=None, seed=None)
 
 CASES = {
     "reno, cubic": {},
-    "vegas, bbr": {"controllers": ["vegas", "bbr"]},
+    "vegas, bbr": {"controllers": ["vegas", "bbr"], "starts": [2, 2]},
     "quick vegas, fusion": {"controllers": ["quick_vegas", "fusion"]},
     "westwood, bbr3": {"controllers": ["westwood_rbe", "bbr3"], "seed": 12345},
     "red": {"queue": "red", "seed": 7},
     "codel": {"queue": "codel", "controllers": ["bbr", "cubic"]},
+    "codel, many waiting": {"queue": "codel", "values": {"rate": 40, "buffer": 800}},
     "pie": {"queue": "pie", "controllers": ["cubic", "cubic"]},
     "dualpi2": {"queue": "dualpi2", "controllers": ["reno", "bbr"]},
     "sliders": {"values": {"rate": 50, "delay": 35, "buffer": 200, "loss": 0.02},
@@ -208,6 +209,16 @@ def test_the_csv_is_that_of_a_run(page, tmp_path):
     run = tc.simulate(SCENARIO)
     run.to_csv(tmp_path / "run.csv")
     finished(page)
+    page.evaluate(
+        """() => {
+          const { simulation, settings, config } = tcpcc;
+          simulation.begin(settings);
+          simulation.advance(3);
+          new Record(simulation, settings); // before the second flow starts
+          simulation.advance(config.duration);
+          tcpcc.record = new Record(simulation, settings);
+        }"""
+    )
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
     there = list(csv.DictReader(io.StringIO(download.value.path().read_text())))

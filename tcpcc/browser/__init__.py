@@ -11,10 +11,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tcpcc.browser.control import CONTROLS, checked, with_controller, with_single_flows
+from tcpcc.browser.control import (
+    CONTROLS,
+    checked,
+    fits,
+    with_controller,
+    with_single_flows,
+)
 from tcpcc.engine.jit import INTERPRETED
-from tcpcc.errors import ScenarioError, TcpccError
-from tcpcc.scenario.spec import Scenario, require_scenario
+from tcpcc.errors import TcpccError
+from tcpcc.scenario.spec import Flow, Scenario, require_scenario
 
 if TYPE_CHECKING:
     from tcpcc.browser.page_data import Choices
@@ -112,13 +118,17 @@ def choices(
     require_scenario(scenario)
     shown = checked(list(controls), CONTROLS, "control")
     start = with_single_flows(scenario)
-    own = [f.controller for f in start.flows if hasattr(f, "controller")]
+    senders = [i for i, flow in enumerate(start.flows) if isinstance(flow, Flow)]
+    own = [flow.controller for flow in start.flows if isinstance(flow, Flow)]
     names = list(controllers) if controllers is not None else list(CONTROLLERS)
     checked(names, list(KNOWN), "controller")
     if "controllers" not in shown:
         names = []
-    if controllers is None:
-        names = [name for name in names if _fits(start, name)]
+    for name in list(names):
+        if not any(fits(start, i, name) for i in senders):
+            if controllers is not None:
+                with_controller(start, senders[0], name)  # raises the error
+            names.remove(name)
     queue = bottleneck(start.net).queue
     others = list(queues) if queues is not None else list(QUEUES)
     checked(others, list(DISCIPLINES), "queue")
@@ -129,14 +139,3 @@ def choices(
         tuple(dict.fromkeys([*names, *own])),
         (queue, *specs) if "queue" in shown else (queue,),
     )
-
-
-def _fits(scenario: Scenario, controller: str) -> bool:
-    """Whether every flow can have this controller with its own other settings."""
-    try:
-        for i, flow in enumerate(scenario.flows):
-            if hasattr(flow, "controller"):
-                with_controller(scenario, i, controller)
-    except ScenarioError:
-        return False
-    return True

@@ -139,6 +139,15 @@ def with_controller(scenario: Scenario, i: int, controller: str) -> Scenario:
     return scenario.replace(flows=flows)
 
 
+def fits(scenario: Scenario, i: int, controller: str) -> bool:
+    """Whether flow `i` can have another controller with its own slow start and transport."""
+    try:
+        with_controller(scenario, i, controller)
+    except ScenarioError:
+        return False
+    return True
+
+
 def with_start(scenario: Scenario, i: int, start: float) -> Scenario:
     """The scenario with another start of flow `i`, s."""
     flows = list(scenario.flows)

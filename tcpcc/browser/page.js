@@ -82,7 +82,7 @@ class Page {
       else if (key === "queue") put(settings, "queue", place(config.queues));
       else if (key === "seed") put(settings, "seed", number(text, 0, 2 ** 53 - 1));
       else if (key === "after") put(settings, "after", number(text, 0, config.duration));
-      else if (name === "flow" && config.flows[part - 1]?.controller != null) put(settings.controllers, part - 1, place(config.controllers));
+      else if (name === "flow" && config.senders[part - 1]?.[place(config.controllers)]) settings.controllers[part - 1] = place(config.controllers);
       else if (name === "start" && config.flows[part - 1]?.controller != null) put(settings.starts, part - 1, number(text, 0, this.latest()));
       else {
         const param = config.queues.find((q) => q.name === name)?.params.find((p) => p.name === part);
@@ -224,7 +224,8 @@ class Page {
 
   controllerChoice(i) {
     const { config, settings } = this, id = `controller-${i}`;
-    const choice = element("select", { id }, ...config.controllers.map((c, k) => element("option", { value: k }, c.name)));
+    const choice = element("select", { id }, ...config.controllers.flatMap(
+      (c, k) => (config.senders[i][k] ? [element("option", { value: k }, c.name)] : [])));
     choice.value = settings.controllers[i];
     choice.addEventListener("change", () => { settings.controllers[i] = Number(choice.value); this.changed(); });
     return element("div", { className: "control flow" }, element("label", { for: id }, `Flow ${i + 1}`), choice);

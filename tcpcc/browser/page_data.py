@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tcpcc.browser import control
+from tcpcc.browser.control import fits
 from tcpcc.browser.memory_image import FIRST, Atlas, Snapshot, senders_of
 from tcpcc.engine import streams
 from tcpcc.engine.wasm import build
@@ -88,14 +89,19 @@ class PageData:
                 "params": self._params(world, queue),
                 "streams": self._streams(world, None),
                 "pool": len(world.arrays["pool.packets"]),
+                "lanes": len(world.arrays["paths.lanes"]),
             }
             for k, (queue, world, image) in enumerate(
                 zip(choices.queues, worlds, shared, strict=True)
             )
         ]
         senders = {
-            i: [self._sender(world, i) for world in of_controllers]
-            or [self._sender(worlds[0], i)] * len(choices.controllers)
+            i: [
+                self._sender(world, i) if fits(start, i, name) else None
+                for name, world in zip(choices.controllers, of_controllers, strict=True)
+            ]
+            if of_controllers
+            else [self._sender(worlds[0], i)] * len(choices.controllers)
             for i in self.senders
         }
         self.module = build([run_events, flush], list(self.atlas.rules))
@@ -148,7 +154,8 @@ class PageData:
 
     def _all_with(self, scenario: Scenario, controller: str) -> Scenario:
         for i in self.senders:
-            scenario = control.with_controller(scenario, i, controller)
+            if fits(scenario, i, controller):
+                scenario = control.with_controller(scenario, i, controller)
         return scenario
 
     def _patches(self, k: int, image: bytes, slider: control.Slider) -> list[tuple[int, float]]:
@@ -273,8 +280,9 @@ def _layout(world: Snapshot, atlas: Atlas) -> dict[str, Any]:
 
     def ring(owner: str, field: str, record: np.dtype, entries: np.dtype, **more: Any) -> Any:
         mask = f"{field.rstrip('s')}_mask"
+        rows = None if owner == "paths.lanes" else len(world.arrays[owner])  # by the discipline
         return {
-            "at": at[owner], "rows": len(world.arrays[owner]), "stride": record.itemsize,
+            "at": at[owner], "rows": rows, "stride": record.itemsize,
             "ring": _offset(record, field), "mask": _offset(record, mask),
             "entry": entries.itemsize, "margin": r.MARGIN, "lead": 0, **more,
         }  # fmt: skip

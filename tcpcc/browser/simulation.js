@@ -106,6 +106,7 @@ class Simulation {
     this.shiftStarts(settings.starts);
     this.free = config.end;
     this.pool = queue.pool;
+    this.lanes = queue.lanes;
     this.headers = this.layout.headers;
     this.now = 0;
   }
@@ -182,7 +183,7 @@ class Simulation {
   grow() {
     const { layout } = this, { margin } = layout;
     for (const ring of layout.rings)
-      for (let k = 0; k < ring.rows; k++) {
+      for (let k = 0; k < (ring.rows ?? this.lanes); k++) {
         const row = ring.at + k * ring.stride;
         const room = this.whole(row + ring.mask) + 1;
         const last = Math.max(...ring.last.map((x) => this.whole(row + x)));

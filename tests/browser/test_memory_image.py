@@ -8,6 +8,7 @@ from tcpcc.browser import choices, control
 from tcpcc.browser.memory_image import FIRST, Snapshot
 from tcpcc.browser.page_data import PageData
 from tcpcc.cli import main
+from tcpcc.errors import ScenarioWarning
 from tcpcc.models.packet.packet_world import PacketWorld
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -78,7 +79,10 @@ def test_what_a_page_cannot_run_is_refused():
         tc.to_html(tc.Scenario(NET, [tc.Flow("reno", count=17)], duration=10))
     with pytest.raises(tc.ScenarioError, match="at least one must have a controller"):
         tc.to_html(tc.Scenario(NET, [tc.CBR("1 Mbps")], duration=10))
-    with pytest.raises(tc.ScenarioError, match="'xcp' needs packet headers"):
+    with (
+        pytest.warns(ScenarioWarning),
+        pytest.raises(tc.ScenarioError, match="'xcp' needs packet headers"),
+    ):
         tc.to_html(SCENARIO, controllers=["xcp"])
     with pytest.raises(tc.ScenarioError, match=r"scenario = 'x\.toml': must be a Scenario"):
         tc.to_html("x.toml")

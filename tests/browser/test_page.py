@@ -106,6 +106,8 @@ def native(data, controllers=None, queue=0, values=None, starts=None, seed=None)
     of = data.choices
     scenario = control.with_queue(of.scenario, of.queues[queue])
     for i, c in enumerate(controllers or ()):
+        if c is None:
+            continue
         scenario = control.with_controller(scenario, i, of.controllers[c])
     for slider in data.sliders:
         if slider.name in (values or {}):
@@ -147,10 +149,65 @@ def test_senders_have_the_bits_of_the_native_engine(page, data, case):
     events, senders = native(data, **settings)
     assert here["events"] == events
     assert events > 9e5
+    assert_equal_senders(here, senders)
+
+
+def assert_equal_senders(here, senders):
+    """Sizes of rings are equal, too: room grows at the same moments."""
     there = np.frombuffer(base64.b64decode(here["senders"]), TCP_FLOW)
     for name in set(TCP_FLOW.names) - ADDRESSES:
         equal_nan = there[name].dtype.kind == "f"
         assert np.array_equal(there[name], senders[name], equal_nan=equal_nan), name
+
+
+BOTTLENECK = {"rate": "10 Mbps", "delay": "20 ms", "buffer": 50}
+NETWORKS = {
+    "CBR": tc.Scenario(  # CoDel has one lane more than drop-tail
+        tc.dumbbell(**BOTTLENECK), [tc.Flow("bbr"), tc.CBR("4 Mbps", on=[(10, None)])], duration=40
+    ),
+    "CBR, packets that overtake": tc.Scenario(
+        tc.dumbbell(**BOTTLENECK, jitter="5 ms", reordering=True),
+        [tc.Flow("vegas"), tc.CBR("4 Mbps", on=[(10, 20), (30, None)])],
+        duration=40,
+    ),
+    "parking lot, changes": tc.Scenario(
+        tc.parking_lot(3, "10 Mbps", "10 ms", 40),
+        [tc.Flow("reno"), tc.Flow("bbr3", source="r1", target="r3", start=2)],
+        changes=[tc.Change(10, "r1>r2", rate="3 Mbps"), tc.Change(20, "r1>r2", rate="12 Mbps")],
+        duration=40,
+    ),
+    "Linux, writes": tc.Scenario(
+        tc.dumbbell(**BOTTLENECK),
+        [tc.Flow.linux("cubic"), tc.Flow("reno", writes=[(0, 100), (10, "2 MB"), (20, None)])],
+        duration=40,
+    ),
+    "marks": tc.Scenario(
+        tc.dumbbell(**{**BOTTLENECK, "rate": "50 Mbps", "buffer": 500}, queue="dualpi2"),
+        [tc.Flow("prague", transport=tc.Transport(ecn="l4s")), tc.Flow("cubic", start=1)],
+        duration=20,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NETWORKS)
+def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, case):
+    """As they are, and the first flow with CUBIC over CoDel."""
+    data = PageData(choices(NETWORKS[case], controllers=["cubic"], queues=["codel"]))
+    of = data.choices
+    (tmp_path / "page.html").write_text(text_of(data), encoding="utf-8")
+    page = chromium.new_page()
+    complaints = listen(page)
+    page.goto((tmp_path / "page.html").as_uri())
+    until(page, "Boolean(window.tcpcc)")
+    first = of.controllers.index("cubic")
+    rest = [flow["controller"] for flow in data.config["flows"][1:]]
+    for settings in ({}, {"queue": 1, "controllers": [first, *rest]}):
+        here = run_in_page(page, **settings)
+        events, senders = native(data, **settings)
+        assert here["events"] == events
+        assert_equal_senders(here, senders)
+    assert complaints == []
+    page.close()
 
 
 def test_streams_of_random_numbers_are_those_of_the_package(page):

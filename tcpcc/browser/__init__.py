@@ -72,7 +72,7 @@ def to_html(
             Reno, CUBIC, Vegas, Quick Vegas, Fusion, Westwood RBE, BBR and BBRv3.
         queues: names of queue disciplines to choose from, besides that of the scenario. Default:
             drop-tail, RED, CoDel, PIE and DualPI2.
-        title: heading of the page. Default: the controllers and the link.
+        title: heading of the page. Default: the number of flows.
 
     Returns:
         the text of the page, a `str`. A notebook shows it as the page, also when exported to HTML.

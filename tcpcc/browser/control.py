@@ -55,15 +55,14 @@ class Slider:
 
 
 def sliders(link: Link) -> list[Slider]:
-    """The sliders of a bottleneck; none for an unlimited buffer."""
-    scale, unit = rate_unit(link.rate)
-    rate, ms = link.rate / scale, 1e3 * link.delay
-    found = [
-        Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), log=True),
-        Slider("delay", "Delay, one way", "ms", ms, ms / 10, ms * 10, (1.0, 1e3), log=True)
-        if ms > 0
-        else Slider("delay", "Delay, one way", "ms", 0.0, 0.0, 100.0, (1.0, 1e3)),
-    ]
+    """The sliders of a bottleneck; none for what is unlimited."""
+    found, ms = [], 1e3 * link.delay
+    if math.isfinite(link.rate):
+        scale, unit = rate_unit(link.rate)
+        rate = link.rate / scale
+        found.append(Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), True))
+    low, high = (ms / 10, ms * 10) if ms > 0 else (0.0, 100.0)
+    found.append(Slider("delay", "Delay, one way", "ms", ms, low, high, (1.0, 1e3), log=ms > 0))
     if math.isfinite(link.buffer):
         kilo = link.buffer_unit == "bytes" and link.buffer >= 1e4
         room, least = link.buffer / (1e3 if kilo else 1), 1e-3 if kilo else 1.0

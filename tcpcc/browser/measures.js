@@ -2,6 +2,7 @@
 "use strict";
 
 const ROUNDING = 1e-6; // of a bin
+const UNLIMITED = 1e299; // bit; more than any link sends
 const BAND = 1.5; // packets; half width of the band of a settled window
 const TAIL = 0.05; // share of the samples that give the final window
 
@@ -91,7 +92,7 @@ class Record {
     let capacity = 0;
     for (let k = 0; k + 1 < steps.length; k++)
       capacity += Math.max(Math.min(steps[k + 1][0], end) - Math.max(steps[k][0], begin), 0) * steps[k][1];
-    return capacity ? sum(this.link.sent_bits, first, stop) / capacity : NaN;
+    return capacity > 0 && capacity < UNLIMITED ? sum(this.link.sent_bits, first, stop) / capacity : NaN;
   }
 
   /** Mean throughput of the flows `one` over that of the flows `other`, lists of numbers. */

@@ -398,11 +398,11 @@ class Page {
     $("pair").textContent = pair;
     $("ratio").textContent = fixed(ratio);
     const scale = config.sliders.find((s) => s.name === "rate")?.per[0] ?? config.link.scale;
-    const head = ["flow", `throughput (${config.link.unit})`, "convergence time (s)", "losses", "timeouts"];
+    const head = ["flow", `throughput (${config.link.unit})`, "convergence time (s)", "losses / timeouts"];
     $("table").tHead.replaceChildren(element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text))));
     $("table").tBodies[0].replaceChildren(...record.flows.map((flow, i) => {
       const time = flow.hasController ? record.convergenceTime(flow) : NaN;
-            const cells = [shown(rates[i] / scale), flow.hasController ? shown(time) : "", flow.hasController ? flow.losses : "", flow.hasController ? flow.timeouts : ""];
+            const cells = [shown(rates[i] / scale), flow.hasController ? shown(time) : "", flow.hasController ? `${flow.losses} / ${flow.timeouts}` : ""];
       return element("tr", {}, element("th", { scope: "row" }, swatch(this.flowLooks[i]), " ", this.flowLooks[i].name), ...cells.map((x) => element("td", {}, String(x))));
     }));
   }

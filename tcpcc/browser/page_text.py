@@ -12,7 +12,6 @@ from importlib.resources import files
 from typing import Any
 
 from tcpcc.browser.page_data import PageData
-from tcpcc.scenario.network import bottleneck
 
 SCRIPTS = ("simulation.js", "measures.js", "chart.js", "page.js")
 
@@ -46,10 +45,8 @@ def plain(value: Any) -> Any:
 
 
 def _title(data: PageData) -> str:
-    start = data.choices.scenario
-    kinds = dict.fromkeys(getattr(flow, "controller", "CBR") for flow in start.flows)
-    link = bottleneck(start.net)
-    return f"{', '.join(kinds)} over a link of {link.rate / 1e6:g} Mb/s"
+    n = len(data.choices.scenario.flows)
+    return "One flow at a bottleneck" if n == 1 else f"{n} flows at a bottleneck"
 
 
 def _file(name: str) -> str:

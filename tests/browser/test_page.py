@@ -368,7 +368,10 @@ def test_it_fits_the_screen(page, width, scheme):
     page.emulate_media(color_scheme=scheme)
     finished(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("document.querySelector('.scroll').scrollWidth") <= width
+    assert page.evaluate(
+        """(() => { const { scrollWidth, clientWidth } = document.querySelector(".scroll");
+                    return scrollWidth <= clientWidth; })()"""
+    )
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
 

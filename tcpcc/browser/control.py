@@ -19,7 +19,8 @@ CONTROLS = ("rate", "delay", "buffer", "loss", "queue", "controllers", "starts",
 MOST_FLOWS = 16
 """Largest number of flows of a page."""
 
-LARGEST_LOSS = 0.1
+LARGEST_LOSS = 10.0
+"""%, at the end of the slider."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +57,33 @@ class Slider:
 
 def sliders(link: Link) -> list[Slider]:
     """The sliders of a bottleneck; none for what is unlimited."""
-    found, ms = [], 1e3 * link.delay
+    found = []
     if math.isfinite(link.rate):
         scale, unit = rate_unit(link.rate)
-        rate = link.rate / scale
+        rate = _plain(link.rate / scale)
         found.append(Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), True))
+    ms = _plain(1e3 * link.delay)
     low, high = (ms / 10, ms * 10) if ms > 0 else (0.0, 100.0)
     found.append(Slider("delay", "Delay, one way", "ms", ms, low, high, (1.0, 1e3), log=ms > 0))
     if math.isfinite(link.buffer):
-        kilo = link.buffer_unit == "bytes" and link.buffer >= 1e4
-        room, least = link.buffer / (1e3 if kilo else 1), 1e-3 if kilo else 1.0
-        unit = "kB" if kilo else link.buffer_unit
+        in_packets = link.buffer_unit == "packets"
+        kilo = 1.0 if in_packets or link.buffer < 1e4 else 1e3
+        room = _plain(link.buffer / kilo)
+        low = max(math.ceil(room / 20), 1.0) if in_packets else room / 20
+        unit = link.buffer_unit if kilo == 1 else "kB"
         found.append(
-            Slider("buffer", "Buffer", unit, room, max(room / 20, least), max(room * 20, 20.0),
-                   (1e3 if kilo else 1.0, 1.0), log=True,
-                   step=0.0 if link.buffer_unit == "bytes" else 1.0)
+            Slider("buffer", "Buffer", unit, room, low, max(room * 20, 20.0), (kilo, 1.0),
+                   log=True, step=float(in_packets))
         )  # fmt: skip
-    loss = Slider("loss", "Random loss", "%", 100 * link.loss, 0.0, 100 * LARGEST_LOSS,
-                  (1.0, 100.0), step=0.01)  # fmt: skip
-    return [*found, loss]
+    loss = _plain(100 * link.loss)
+    high = max(LARGEST_LOSS, min(2 * loss, 99.0))
+    found.append(Slider("loss", "Random loss", "%", loss, 0.0, high, (1.0, 100.0), step=0.01))
+    return found
+
+
+def _plain(value: float) -> float:
+    """A value without the rounding error of its conversion."""
+    return float(f"{value:.12g}")
 
 
 def parameters(queue: QueueSpec) -> list[Slider]:

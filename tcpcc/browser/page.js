@@ -277,7 +277,8 @@ class Page {
     this.fast = fast;
     this.quiet = fast ? performance.now() + QUIET : 0;
     $("failure").hidden = true;
-    settings.rate = (settings.values.rate ?? config.link.rateNow) * (config.sliders.find((s) => s.name === "rate")?.per[0] ?? 1);
+    const { rate } = settings.values, slider = config.sliders.find((s) => s.name === "rate");
+    settings.rate = !slider || rate === slider.value ? config.link.rate : rate * slider.per[0];
     this.simulation.begin(settings);
     this.clock = 0;
     this.done = false;
@@ -349,7 +350,7 @@ class Page {
     this.looks();
     const { ends } = record, duration = config.duration;
     const groups = Math.max(1, Math.round(ends.length && config.bins / 250)); // bins of a throughput
-    const scale = config.sliders.find((s) => s.name === "rate")?.per[0] ?? config.link.scale;
+    const { scale } = config.link;
     $("rate-caption").textContent = `Throughput (${config.link.unit})`;
     const middles = [], rates = record.flows.map(() => []);
     for (let k = 0; k + groups <= ends.length; k += groups) {
@@ -397,7 +398,7 @@ class Page {
     const [pair, ratio] = this.ratio(after);
     $("pair").textContent = pair;
     $("ratio").textContent = fixed(ratio);
-    const scale = config.sliders.find((s) => s.name === "rate")?.per[0] ?? config.link.scale;
+    const { scale } = config.link;
     const head = ["flow", `throughput (${config.link.unit})`, "convergence time (s)", "losses / timeouts"];
     $("table").tHead.replaceChildren(element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text))));
     $("table").tBodies[0].replaceChildren(...record.flows.map((flow, i) => {

@@ -24,8 +24,11 @@ from tcpcc.scenario import CBR, Scenario
 from tcpcc.scenario.network import bottleneck
 from tcpcc.transport import flow_record as t
 
-PROBES = 1.5, 0.75
+PROBES = 1.5, 2.25
 """Multiples of a slider's value at which worlds are laid out, to find what depends on it."""
+
+LOSSES = 0.05, 0.1
+"""The same for random loss, which may be 0 or close to 1."""
 
 SOME_LOSS = 1e-9
 """A link without random loss has no stream of random numbers, so a page's worlds have this loss."""
@@ -119,7 +122,7 @@ class PageData:
             "seed": start.seed,
             "link": {
                 "name": link.name,
-                "rateNow": link.rate,
+                "rate": link.rate,
                 "unit": unit,
                 "scale": scale,
                 "packets": link.buffer_unit == "packets",
@@ -129,7 +132,9 @@ class PageData:
                     for c in start.changes
                     if c.link == link.name and c.rate is not None
                 ],
-                **self._link_places(world),
+                "bins": self.atlas.shared["link_bins"]
+                + world.world.recorded.index(self._link_row(world))
+                * world.world.link_bins.strides[0],
             },
             "sliders": [asdict(slider) for slider in self.sliders],
             "controllers": [{"name": n, "colour": colour(n)} for n in choices.controllers],
@@ -160,7 +165,8 @@ class PageData:
 
     def _patches(self, k: int, image: bytes, slider: control.Slider) -> list[tuple[int, float]]:
         """Addresses of the numbers that depend on a slider, and their ratios to its value."""
-        values = [slider.in_model(slider.value or slider.high) * probe for probe in PROBES]
+        some = slider.in_model(slider.value or slider.high)
+        values = LOSSES if slider.name == "loss" else [some * probe for probe in PROBES]
         before = np.frombuffer(image, np.int64)
         found: list[tuple[int, float]] = []
         worlds = [
@@ -222,21 +228,13 @@ class PageData:
                     found.append((at, [number >> 32 * k & 2**32 - 1 for k in range(4)]))
         return found
 
-    def _link_places(self, world: Snapshot) -> dict[str, Any]:
-        row = self._link_row(world)
-        return {
-            "bins": self.atlas.shared["link_bins"]
-            + world.world.recorded.index(row) * world.world.link_bins.strides[0],
-            "rate": self.atlas.shared["links"] + row * r.LINK.itemsize + _offset(r.LINK, "rate"),
-        }
-
     def _flow(self, world: Snapshot, i: int) -> dict[str, Any]:
         spec = self.choices.scenario.flows[i]
         flow = world.world.resolved.flows[i]
         bins = self.atlas.shared["flow_bins"] + int(
             world.world.bin_row[i] * world.world.flow_bins.strides[0]
         )
-        link = self._link_row(world)
+        writes = getattr(spec, "writes", ())
         return {
             "name": flow.name,
             "named": flow.name != f"{getattr(spec, 'controller', '')}{i + 1}",
@@ -247,7 +245,7 @@ class PageData:
             "stop": spec.stop if not isinstance(spec, CBR) else None,
             "packet": spec.packet_size,
             "bins": bins,
-            "crosses": link in flow.forward,
+            "writes": [time for k, (time, _) in enumerate(writes) if k > 0 or time > 0],
         }
 
 
@@ -300,7 +298,8 @@ def _layout(world: Snapshot, atlas: Atlas) -> dict[str, Any]:
              "n_words"),
         ),
         "event": _offsets(r.EVENT, ("time", "since", "order", "kind", "id")),
-        "starts": [int(r.FLOW_START), int(r.WRITE)],
+        "start": int(r.FLOW_START),
+        "write": int(r.WRITE),
         "tcp": {"at": at["tcp"], **_offsets(t.TCP_FLOW, ("finished", "timeouts", "loss_events"))},
         "flowBin": _offsets(FLOW_BIN, FLOW_BIN.names or ()),
         "linkBin": _offsets(LINK_BIN, LINK_BIN.names or ()),

@@ -97,7 +97,9 @@ class Simulation {
       streams.push(...sender.streams);
     });
     for (const slider of config.sliders) {
-      const value = (settings.values[slider.name] * slider.per[0]) / slider.per[1];
+      const chosen = settings.values[slider.name];
+      if (chosen === slider.value && chosen > 0) continue; // the image has the scenario's own
+      const value = (chosen * slider.per[0]) / slider.per[1];
       for (const [at, ratio] of queue.patches[slider.name]) this.setReal(at, value * ratio);
     }
     for (const param of queue.params) this.setReal(param.at, settings.params[queue.name][param.name]);
@@ -111,23 +113,30 @@ class Simulation {
     this.now = 0;
   }
 
-  /** Move the starts of flows, and put the event list in order: a sorted list is a heap. */
+  /** Move the starts of flows and what their applications write, and put the event list in order:
+   * a sorted list is a heap. */
   shiftStarts(starts) {
-    const { event, starts: kinds } = this.layout;
+    const { event, start, write } = this.layout, { flows } = this.config;
     const heap = this.whole(this.inWorld("heap")), size = this.whole(this.inWorld("heap_size"));
     const events = [];
     for (let k = 0; k < size; k++) {
       const at = heap + k * event.size;
-      const i = this.view.getInt32(at + event.id, true);
-      if (kinds.includes(this.view.getInt32(at + event.kind, true)) && this.config.flows[i].controller !== null)
-        this.setReal(at + event.time, starts[i] + (this.real(at + event.time) - this.config.flows[i].start));
       events.push({
-        time: this.real(at + event.time), since: this.real(at + event.since),
-        order: this.whole(at + event.order), raw: this.bytes.slice(at, at + event.size),
+        time: this.real(at + event.time), since: this.real(at + event.since), order: this.whole(at + event.order),
+        kind: this.view.getInt32(at + event.kind, true), flow: this.view.getInt32(at + event.id, true),
+        raw: this.bytes.slice(at, at + event.size),
       });
     }
+    events.sort((a, b) => a.order - b.order);
+    const written = flows.map(() => 0);
+    for (const e of events)
+      if ([start, write].includes(e.kind) && flows[e.flow].controller !== null)
+        e.time = starts[e.flow] + (e.kind === write ? flows[e.flow].writes[written[e.flow]++] : 0);
     events.sort((a, b) => a.time - b.time || a.since - b.since || a.order - b.order);
-    events.forEach((e, k) => this.bytes.set(e.raw, heap + k * event.size));
+    events.forEach((e, k) => {
+      this.bytes.set(e.raw, heap + k * event.size);
+      this.setReal(heap + k * event.size + event.time, e.time);
+    });
   }
 
   /** Handle events up to a simulated time, for at most `patience` ms. Returns whether it is reached. */

@@ -114,6 +114,8 @@ def native(data, controllers=None, queue=0, values=None, starts=None, seed=None)
             value = slider.in_model(values[slider.name])
             scenario = control.with_value(scenario, slider.name, value)
     for i, start in enumerate(starts or ()):
+        if isinstance(scenario.flows[i], tc.CBR):
+            continue
         scenario = control.with_start(scenario, i, start)
     scenario = scenario.replace(seed=scenario.seed if seed is None else seed)
     simulation = CompiledSimulation(scenario)
@@ -191,7 +193,7 @@ NETWORKS = {
 
 @pytest.mark.parametrize("case", NETWORKS)
 def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, case):
-    """As they are, and the first flow with CUBIC over CoDel."""
+    """As they are; the first flow with CUBIC over CoDel; flows that start later."""
     data = PageData(choices(NETWORKS[case], controllers=["cubic"], queues=["codel"]))
     of = data.choices
     (tmp_path / "page.html").write_text(text_of(data), encoding="utf-8")
@@ -201,7 +203,9 @@ def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, c
     until(page, "Boolean(window.tcpcc)")
     first = of.controllers.index("cubic")
     rest = [flow["controller"] for flow in data.config["flows"][1:]]
-    for settings in ({}, {"queue": 1, "controllers": [first, *rest]}):
+    other = {"queue": 1, "controllers": [first, *rest]}
+    later = {"starts": [0.3, *(0.1 + flow["start"] for flow in data.config["flows"][1:])]}
+    for settings in ({}, other, later):
         here = run_in_page(page, **settings)
         events, senders = native(data, **settings)
         assert here["events"] == events

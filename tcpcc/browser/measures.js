@@ -1,10 +1,10 @@
 // The record of a run and its measures, with the definitions of tcpcc/results.
 "use strict";
 
-const ROUNDING = 1e-6; // of a bin
 const UNLIMITED = 1e299; // bit; more than any link sends
-const BAND = 1.5; // packets; half width of the band of a settled window
-const TAIL = 0.05; // share of the samples that give the final window
+// Constants of tcpcc/results: rounding error of a bin; half width of the band of a settled window,
+// packets; share of the samples that give its final value; and those of convergence.py.
+const { ROUNDING, BAND, TAIL, CYCLES, LEAST, PART, ROUNDS, LAST, WITHIN } = CONFIG.measures;
 
 /** What a simulation has recorded: one array per quantity, an entry per bin that has ended. */
 class Record {
@@ -115,6 +115,30 @@ class Record {
     return last < 0 ? 0 : this.ends[first + last + 1] - flow.start;
   }
 
+  /** Time from a flow's start until its rate stays within 10 % of its final value, s. The rate is
+   * averaged over whole cycles of losses: see tcpcc/results/convergence.py. */
+  settlingTime(flow) {
+    const event = flow.start, bins = this.window(event);
+    if (!bins) return NaN;
+    const [first, stop] = bins, { ends } = this, last = ends[stop - 1];
+    const samples = Array.from(flow.rtt.slice(first, stop)).filter((x) => !Number.isNaN(x));
+    const rtt = sum(samples) / samples.length;
+    const width = averagingTime(cycle(ends.slice(first, stop), flow.dropped.slice(first, stop), rtt), rtt, last - event);
+    if (!(last - event >= 2 * width)) return NaN;
+    const totals = [0];
+    for (const x of flow.delivered) totals.push(totals[totals.length - 1] + x);
+    const total = (time) => between([0, ...ends], totals, time);
+    const rate = (begin, length) => (total(begin + length) - total(begin)) / length;
+    const starts = [event, ...ends.filter((end) => end > event && end <= last - width)];
+    const tail = Math.max(width, LAST * (last - event)), final = rate(last - tail, tail);
+    if (!(final > 0)) return NaN;
+    const holds = starts.map((begin) => Math.abs(rate(begin, width) / final - 1) <= WITHIN);
+    const newest = starts[starts.length - 1], needed = newest - LAST * (newest - event);
+    if (!holds.every((held, k) => held || starts[k] < needed)) return NaN;
+    const broken = holds.lastIndexOf(false);
+    return broken < 0 ? 0 : starts[broken + 1] - event + width / 2;
+  }
+
   /** A tidy table of the flows' series as CSV, as `tcpcc run --csv` writes it. */
   csv(names) {
     const lines = [["time", "flow", ...FLOW_SERIES].join(",")];
@@ -124,6 +148,35 @@ class Record {
     }));
     return lines.join("\n") + "\n";
   }
+}
+
+/** Mean time between loss events, each weighted by itself, s; NaN for fewer than two. */
+function cycle(times, dropped, rtt) {
+  const begins = [];
+  times.forEach((time, k) => {
+    if (dropped[k] > 0 && !(time - begins[begins.length - 1] <= rtt)) begins.push(time);
+  });
+  const gaps = begins.slice(1).map((time, k) => time - begins[k]);
+  return sum(gaps.map((x) => x * x)) / sum(gaps);
+}
+
+/** Width of the window over which a rate is averaged, s. */
+function averagingTime(cycleTime, rtt, span) {
+  const longest = Number.isNaN(cycleTime) ? 0 : cycleTime;
+  return Math.max(Math.min(CYCLES * longest, PART * span), LEAST * longest, ROUNDS * rtt);
+}
+
+/** Linear interpolation of `y` at `x0`, with its ends beyond them. */
+function between(x, y, x0) {
+  if (x0 <= x[0]) return y[0];
+  if (x0 >= x[x.length - 1]) return y[x.length - 1];
+  let low = 0, high = x.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (x[middle] <= x0) low = middle;
+    else high = middle;
+  }
+  return y[low] + ((y[high] - y[low]) * (x0 - x[low])) / (x[high] - x[low]);
 }
 
 const FLOW_SERIES = ["cwnd", "ssthresh", "rtt", "sent", "retransmitted", "delivered", "dropped", "acks_dropped"];

@@ -399,11 +399,11 @@ class Page {
     $("pair").textContent = pair;
     $("ratio").textContent = fixed(ratio);
     const { scale } = config.link;
-    const head = ["flow", `throughput (${config.link.unit})`, "convergence time (s)", "losses / timeouts"];
+    const head = ["flow", `throughput (${config.link.unit})`, "convergence time (s)", "settling time (s)", "losses / timeouts"];
     $("table").tHead.replaceChildren(element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text))));
     $("table").tBodies[0].replaceChildren(...record.flows.map((flow, i) => {
-      const time = flow.hasController ? record.convergenceTime(flow) : NaN;
-            const cells = [shown(rates[i] / scale), flow.hasController ? shown(time) : "", flow.hasController ? `${flow.losses} / ${flow.timeouts}` : ""];
+            const own = [shown(record.convergenceTime(flow)), shown(record.settlingTime(flow)), `${flow.losses} / ${flow.timeouts}`];
+      const cells = [shown(rates[i] / scale), ...(flow.hasController ? own : ["", "", ""])];
       return element("tr", {}, element("th", { scope: "row" }, swatch(this.flowLooks[i]), " ", this.flowLooks[i].name), ...cells.map((x) => element("td", {}, String(x))));
     }));
   }

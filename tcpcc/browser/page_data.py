@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.handlers import flush, run_events
 from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.queues.discipline import QueueSpec
+from tcpcc.results import convergence, metrics
 from tcpcc.results.figure import colour
+from tcpcc.results.recording import ROUNDING
 from tcpcc.scenario import CBR, Scenario
 from tcpcc.scenario.network import bottleneck
 from tcpcc.transport import flow_record as t
@@ -141,6 +144,7 @@ class PageData:
             "queues": queues,
             "flows": [self._flow(world, i) for i in range(len(start.flows))],
             "senders": senders,
+            "measures": _measures(),
             "layout": _layout(world, self.atlas),
         }
 
@@ -247,6 +251,24 @@ class PageData:
             "bins": bins,
             "writes": [time for k, (time, _) in enumerate(writes) if k > 0 or time > 0],
         }
+
+
+def _measures() -> dict[str, float]:
+    """The constants of the measures of a run."""
+
+    def default(function: Any, name: str) -> float:
+        return float(signature(function).parameters[name].default)
+
+    return {
+        "ROUNDING": ROUNDING,
+        "BAND": default(metrics.convergence_time, "band"),
+        "TAIL": metrics.TAIL,
+        **{
+            name: getattr(convergence, name)
+            for name in ("CYCLES", "LEAST", "PART", "ROUNDS", "LAST")
+        },
+        "WITHIN": default(convergence.settling_time, "band"),
+    }
 
 
 _USES = ("random loss", "queue", "jitter")

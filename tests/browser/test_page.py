@@ -266,6 +266,15 @@ def test_the_convergence_time_is_that_of_a_run(page, data):
     assert math.isnan(tc.simulate(SCENARIO).convergence_time("reno1"))
 
 
+def test_the_settling_time_is_that_of_a_run(page):
+    run = tc.simulate(SCENARIO)
+    finished(page)
+    found = page.evaluate("tcpcc.record.flows.map((flow) => tcpcc.record.settlingTime(flow))")
+    wanted = [run.settling_time(name) for name in run.flows]
+    assert found == pytest.approx(wanted, rel=1e-9)
+    assert max(wanted) > 10
+
+
 def test_the_csv_is_that_of_a_run(page, tmp_path):
     run = tc.simulate(SCENARIO)
     run.to_csv(tmp_path / "run.csv")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tcpcc.engine.machine import rule_at
 from tcpcc.models.packet.packet_world import PacketWorld
 
 FIRST = 2**20
@@ -31,8 +32,9 @@ _ROWS = ("flows", "tcp")
 FIRST_RULE = 3
 """Place of the first rule in the module's table of functions: after two entries, from 1 on."""
 
-_NATIVE = 2**40, 2**47
-"""Between these are addresses of this machine, and no other value of a world at its start."""
+
+_LEAST = 2**32
+"""No rule of this machine is at a lower address."""
 
 
 class Snapshot:
@@ -156,17 +158,17 @@ class Atlas:
     def shared_image(self, world: Snapshot) -> bytes:
         """Memory from `FIRST` to the first sender's arrays; zeros where a sender's rows are."""
         image = np.zeros(self.begins[0] - FIRST, np.uint8)
-        for name in self.shared:
+        others = set(range(len(world.own))) - set(senders_of(world))
+        for name, place in self.shared.items():
             if name not in world.arrays:
                 continue
-            array, at = world.arrays[name], self.shared[name] - FIRST
-            rows = senders_of(world) if name in _ROWS else []
-            for i in range(len(array)) if rows else ():
-                if i not in rows:
-                    place = at + i * array.itemsize
-                    self._write(image, place, world, array[i : i + 1], self.shared)
-            if not rows:
+            array, at = world.arrays[name], place - FIRST
+            if name not in _ROWS:
                 self._write(image, at, world, array, self.shared)
+                continue
+            for i in others:
+                row = at + i * array.itemsize
+                self._write(image, row, world, array[i : i + 1], self.shared)
         return image.tobytes()
 
     def sender_image(self, world: Snapshot, i: int) -> list[tuple[int, bytes]]:
@@ -195,17 +197,12 @@ class Atlas:
         words = words_of(array)
         found, names, offsets = world.pointers(words)
         words[found] = np.array([places[name] for name in names], np.int64) + offsets
-        low, high = _NATIVE
-        for k in np.flatnonzero((words > low) & (words < high)):
-            words[k] = self._rule(int(words[k]))
+        for k in np.flatnonzero(words >= _LEAST):
+            address = int(words[k])
+            if rule_at(address) is not None:
+                words[k] = self.rules.setdefault(address, FIRST_RULE + len(self.rules))
         raw = words.tobytes()[: array.nbytes]
         image[at : at + len(raw)] = np.frombuffer(raw, np.uint8)
-
-    def _rule(self, address: int) -> int:
-        from tcpcc.engine.machine import rule_at
-
-        assert rule_at(address), f"a world holds the address {address:#x}, which is none of its own"
-        return self.rules.setdefault(address, FIRST_RULE + len(self.rules))
 
 
 def senders_of(world: Snapshot) -> list[int]:

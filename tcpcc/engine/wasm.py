@@ -30,6 +30,9 @@ FEATURES = "+bulk-memory,+nontrapping-fptoint,+sign-ext"
 ROOTS = "tcpcc.roots"
 """The first data of the module, at address 0: the place of each function in the table, 32 bits."""
 
+IMPORTED = "fmod"
+"""The function that a browser has with C's bits, as its operator %."""
+
 _OF_THIS_MACHINE = re.compile(r"^(?:target (?:triple|datalayout)|source_filename).*$", re.MULTILINE)
 _COUNTED = re.compile(
     r"^define [^\n]*@NRT_(?:in|de)cref\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL
@@ -87,8 +90,8 @@ def build(entries: Sequence[Any], rules: Sequence[int]) -> bytes:
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     for value in module.functions:
-        if value.is_declaration and not value.name.startswith("llvm.") and value.name != "fmod":
-            raise TcpccError(f"a rule calls {value.name}, which a page does not have")
+        if value.is_declaration and not value.name.startswith(("llvm.", IMPORTED)):
+            raise TcpccError(f"a rule calls {value.name}, which WebAssembly does not have")
     return _without_custom_sections(machine.emit_object(module))
 
 

@@ -1,5 +1,8 @@
 """Pages without a browser: the memory that a page starts with, choices, errors, the command."""
 
+import html
+import math
+
 import numpy as np
 import pytest
 
@@ -86,6 +89,37 @@ def test_what_a_page_cannot_run_is_refused():
         tc.to_html(SCENARIO, controllers=["xcp"])
     with pytest.raises(tc.ScenarioError, match=r"scenario = 'x\.toml': must be a Scenario"):
         tc.to_html("x.toml")
+
+
+def _raises(s, p, ack):
+    s.cwnd += math.atan(ack.acked) / s.cwnd
+
+
+def _halve(s, p, ack):
+    s.cwnd = s.ssthresh = max(ack.window / 2, 2.0)
+
+
+def test_a_rule_whose_mathematics_a_page_lacks_is_refused():
+    mine = tc.Controller(name="of_test", summary="-", on_ack=_raises, on_loss=_halve,
+                         on_timeout=_halve)  # fmt: skip
+    scenario = SCENARIO.replace(flows=[tc.Flow(mine)])
+    with pytest.raises(tc.TcpccError, match="a rule calls atan, which WebAssembly does not have"):
+        tc.to_html(scenario, controls=["rate"])
+
+
+def test_interpreted_rules_are_refused(monkeypatch):
+    monkeypatch.setattr("tcpcc.browser.INTERPRETED", True)
+    with pytest.raises(tc.TcpccError, match="NUMBA_DISABLE_JIT is set"):
+        tc.to_html(SCENARIO)
+
+
+def test_a_notebook_shows_the_page(tmp_path):
+    page = tc.to_html(SCENARIO, tmp_path / "x.html", controls=["rate"])
+    assert (tmp_path / "x.html").read_text(encoding="utf-8") == page
+    assert html.escape(page) in page._repr_html_()
+    assert len(repr(page)) < 40
+    with pytest.raises(tc.TcpccError, match=r"cannot write '.*html': .*no such directory"):
+        tc.to_html(SCENARIO, tmp_path / "none" / "x.html", controls=["rate"])
 
 
 def test_the_command_writes_a_page(tmp_path, capsys):

@@ -196,6 +196,7 @@ class Page {
     const input = flag
       ? element("input", { type: "checkbox", id: p.name, checked: owner[key] !== 0 })
       : element("input", { type: "number", id: p.name, min: p.low, max: p.high, step: p.step || "any", value: owner[key] });
+    if (p.help) input.setAttribute("aria-description", p.help);
     input.addEventListener("change", () => {
       const x = flag ? Number(input.checked) : input.value === "" ? p.value : Math.min(Math.max(input.valueAsNumber, p.low), p.high);
       owner[key] = x;
@@ -341,6 +342,9 @@ class Page {
       return { name: this.flowName(i), colour: mixed(look, dark ? "#14171b" : "#ffffff", Math.min(0.22 * Math.floor(counts[name] / 2), 0.5)),
                dash: DASHES[counts[name] % DASHES.length] };
     });
+    const text = JSON.stringify(this.flowLooks);
+    if (text === this.legend) return;
+    this.legend = text;
     $("legend").replaceChildren(...this.flowLooks.map((look) => element("li", {}, swatch(look), look.name)));
   }
 

@@ -15,6 +15,7 @@ from pages import (  # noqa: E402
     write_gallery,
     write_notebooks,
     write_rules,
+    write_simulators,
     write_tables,
 )
 
@@ -29,7 +30,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "_live", "**.ipynb_checkpoints"]
 html_theme = "pydata_sphinx_theme"
 html_title = "tcpcc"
 html_theme_options = {
@@ -47,6 +48,7 @@ html_theme_options["secondary_sidebar_items"] = {
     **{page: [] for page in ("gallery", "league", "variants", "cheat_sheet")},
 }
 html_static_path = ["static"]
+html_extra_path = ["_live"]  # goes to the root of the site
 html_css_files = ["site.css"]
 html_js_files = ["sort.js"]
 
@@ -65,3 +67,4 @@ write_rules(HERE)
 write_tables(HERE)
 write_notebooks(HERE)
 write_gallery(HERE)
+write_simulators(HERE / "_live" / "simulators")

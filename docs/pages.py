@@ -19,11 +19,13 @@ import xarray as xr
 
 import tcpcc as tc
 from tcpcc import plots
+from tcpcc.browser.control import CONTROLS
 from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
 from tcpcc.engine.framed import digest
+from tcpcc.evaluate.casts import signals
 from tcpcc.evaluate.page import strip_drawn
 from tcpcc.evaluate.pictures import strip
 from tcpcc.evaluate.sections import SECTIONS
@@ -31,6 +33,7 @@ from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.scenario.sources import bibliography, key_of
+from tcpcc.scenario.traffic import LINUX_TRANSPORT
 from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
@@ -215,6 +218,9 @@ def controller_page(name: str) -> str:
             "",
             *(f"- `tests/{each.test}`" for each in one.tests),
             "",
+            "## Simulation",
+            "",
+            *_simulator(name),
             *_bibtex(controller),
             "## Equations",
             "",
@@ -244,6 +250,47 @@ def controller_page(name: str) -> str:
             "",
         ]
     )
+
+
+def _simulator(name: str) -> list[str]:
+    """A frame in which the reader simulates the controller beside Reno and CUBIC."""
+    file = f"../simulators/{name if name in SIGNALLED else 'all'}.html"
+    choice = "" if name in SIGNALLED else f"flow.1={name}"
+    return [
+        f'<iframe class="simulator" title="{name} beside Reno and CUBIC" loading="lazy"'
+        f' src="{file}#{choice}&show=buffer,queue"></iframe>',
+        "",
+        f'<a href="{file}#{choice}">All settings of this simulation</a>.'
+        " ([How such a page is made](../guides/web_pages.md).)",
+        "",
+    ]
+
+
+def _flow(name: str) -> tc.Flow:
+    """A flow of the controller, with the ECN that it needs."""
+    ecn = LINUX_TRANSPORT.get(name, {}).get("ecn", "off")
+    return tc.Flow(name, transport=tc.Transport(ecn=ecn))
+
+
+SIGNALLED = tuple(name for name in CONTROLLERS if signals(_flow(name)) is not None)
+"""Controllers whose packets carry headers. A page of other controllers cannot change to them."""
+
+
+def write_simulators(folder: Path) -> None:
+    """The pages of `_simulator`: one that has most controllers, and those of `SIGNALLED`."""
+    others = [name for name in CONTROLLERS if name not in SIGNALLED]
+    whole = {"vegas": {"controllers": others, "title": "All controllers"}}
+    for name in ("vegas", *SIGNALLED):
+        flow = _flow(name)
+        net = tc.dumbbell(rate="20 Mbps", delay="20 ms", buffer=100, queue=signals(flow))
+        flows = [flow, tc.Flow("reno"), tc.Flow("cubic")]
+        controls = [one for one in CONTROLS if one != "controllers" or name in whole]
+        text = tc.to_html(
+            tc.Scenario(net, flows, duration=60),
+            controls=controls,
+            **whole.get(name, {"queues": [], "title": f"{name} beside Reno and CUBIC"}),
+        )
+        _write(folder / f"{'all' if name in whole else name}.html", text)
 
 
 def response_curves(docs: Path) -> dict[str, dict[str, dict[float, float]]]:

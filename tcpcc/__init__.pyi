@@ -3,6 +3,7 @@
 import pandas as pd
 
 from .batch import batch as batch
+from .browser import to_html as to_html
 from .conformance import judge as judge
 from .controllers import Controller as Controller
 from .definition import Flag as Flag

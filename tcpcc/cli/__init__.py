@@ -1,5 +1,5 @@
 """The ``tcpcc`` command: list, run, show, cite, sweep, compare, estimate, evaluate, league,
-attack, judge, new, export, kernel, reproduce, bench.
+attack, judge, new, export, web, kernel, reproduce, bench.
 
 A user's error gives one line on stderr and exit code 2; an evaluation or a trace that fails has
 exit code 1.
@@ -274,6 +274,23 @@ def parser() -> argparse.ArgumentParser:
     )
     out.add_argument("--list", action="store_true", help="print which controllers can be exported")
     _importing(out)
+
+    alive = command("web", web_page, "Write a scenario as one HTML file that simulates it.")
+    alive.add_argument("scenario", type=Path, help="TOML file")
+    alive.add_argument("--out", type=Path, default=Path("page.html"), metavar="X.html",
+                       help="file to write; default: page.html")  # fmt: skip
+    alive.add_argument("--title", help="heading of the page")
+    for what, default in (
+        ("controls", "all: rate,delay,buffer,loss,queue,controllers,starts,seed"),
+        ("controllers", "reno,cubic,vegas,quick_vegas,fusion,westwood_rbe,bbr,bbr3"),
+        ("queues", "droptail,red,codel,pie,dualpi2"),
+    ):
+        text = f"what the reader can change; default: {default}"
+        if what != "controls":
+            text = f"{what} to choose from; default: {default}"
+        alive.add_argument(f"--{what}", metavar="A,B", help=text)
+    alive.add_argument("--seed", type=int, help="seed; overrides that of the file")
+    _changing(alive)
 
     inside = command(
         "kernel", in_kernel, "Load controllers into the running Linux, unload and list them (root)."
@@ -973,6 +990,23 @@ def export_rules(options: argparse.Namespace) -> None:
     settings["glue"] = options.glue
     for path in export(options.controller, options.to, options.out, **settings):
         print(f"wrote {path}")
+
+
+# web
+
+
+def web_page(options: argparse.Namespace) -> None:
+    """``tcpcc web``"""
+    from tcpcc.browser import to_html
+    from tcpcc.cli.settings import load
+
+    _check_targets(options, "out")
+    _import(options.imports)
+    given = {name: getattr(options, name) for name in ("controls", "controllers", "queues")}
+    chosen = {name: text.split(",") for name, text in given.items() if text is not None}
+    scenario = load(options.scenario, options.set, options.seed)
+    page = to_html(scenario, options.out, title=options.title, **chosen)
+    print(f"{options.out}: {len(page.encode()) / 1e3:.0f} kB; open it in a browser")
 
 
 # kernel

@@ -247,6 +247,12 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
     return address
 
 
+def rule_at(address: int) -> Any:
+    """The compiled rule at an address that `compile_rule` has returned; None if there is none."""
+    dispatcher = _alive.get(address)
+    return dispatcher and dispatcher.overloads[dispatcher.signatures[0]]
+
+
 @intrinsic
 def _call_compiled(
     typingctx: Any, address: Any, state: Any, params: Any, sample: Any

@@ -18,7 +18,7 @@ private                                             why
 ``CompileResultCacheImpl``; ``serialize.dumps``     files have checksums (`_Files`)
 ``runtime.nrt.rtsys``                               the runtime that loaded machine code calls
 ``Dispatcher._cache``, ``.compile``                 they put that cache into a dispatcher
-``CompileResult.library``, ``.fndesc``              addresses of compiled functions
+``CompileResult.library``, ``.fndesc``              addresses of compiled functions, their LLVM code
 ``BaseContext.call_conv``,                          calls of functions by their addresses
 ``cgutils.if_unlikely``
 ``numba.core.errors.NumbaError``                    one-line messages for rules that do not compile
@@ -332,6 +332,12 @@ def function_address(compile_result: Any) -> int:
     """Address of a compiled function, to be called in Numba's calling convention."""
     name = compile_result.fndesc.llvm_func_name
     return compile_result.library.get_pointer_to_function(name)
+
+
+def llvm_module(compile_result: Any) -> tuple[str, Any]:
+    """Name of a compiled function, and a copy of the LLVM module that it is in."""
+    module = compile_result.library._get_module_for_linking().clone()
+    return compile_result.fndesc.llvm_func_name, module
 
 
 def call_address(

@@ -27,17 +27,18 @@ STREAM_FIELDS: list[tuple[str, Any]] = [(f"mrg{i}", np.int64) for i in range(6)]
 
 def seed_stream(record: Any, seed: int, name: str) -> None:
     """Initialise the stream fields of `record` for stream `name` of a run with this `seed`."""
-    words = np.random.SeedSequence([int(seed), _entropy(name)]).generate_state(6, np.uint32)
+    words = np.random.SeedSequence([int(seed), entropy(name)]).generate_state(6, np.uint32)
     for i, word in enumerate(words):
         record[f"mrg{i}"] = 1 + int(word) % ((M1 if i < 3 else M2) - 1)
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
     """Stream `name` of a run with this `seed`, for bulk draws before the run (NumPy's PCG64)."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(seed), _entropy(name)])))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(seed), entropy(name)])))
 
 
-def _entropy(name: str) -> int:
+def entropy(name: str) -> int:
+    """The part of a stream's seed that depends on its name, 128 bits."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "big")
 
 

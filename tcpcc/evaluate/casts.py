@@ -27,7 +27,7 @@ CROWDED: Mapping[str, int] = {"representatives": 200}
 
 WEB = "web"
 MEAN_TRANSFER = 12e3
-"""Mean size of a short transfer, bytes: the default of `tcpcc.web`."""
+"""Mean size of a short transfer, bytes: the default of `tcpcc.browser`."""
 
 
 def alone(flow: Flow, *, path: Bottleneck, count: int = 1, seconds: float = 40.0) -> Scenarios:
@@ -154,14 +154,14 @@ def tunnelled(flow: Flow, *, path: Bottleneck, wider: float, seconds: float = 40
     A link of `wider` times its rate before it gives those that the flow reads.
     """
     entry, tunnel, rate = "entry", "left", wider * path.rate
-    there = Link(entry, tunnel, rate=rate, delay=0.0, buffer=path.buffer, queue=_signals(flow))
+    there = Link(entry, tunnel, rate=rate, delay=0.0, buffer=path.buffer, queue=signals(flow))
     back = Link(tunnel, entry, rate=rate, delay=0.0)
     net = path.network
     whole = Network((there, back, *net.links), net.access, (entry, "right"))
     return {WITH: path.scenario([flow.replace(name=TESTED, count=2)], seconds, net=whole)}
 
 
-def _signals(flow: Flow) -> QueueSpec | None:
+def signals(flow: Flow) -> QueueSpec | None:
     """The discipline whose marks or header fields a flow reads, or None."""
     mine = set(flow.definition.header)
     for discipline in QUEUES.values():

@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from tcpcc.errors import ScenarioError
-from tcpcc.scenario import CBR, Flow, Link, Network, Scenario
+from tcpcc.scenario import CBR, Flow, Network, Scenario
+from tcpcc.scenario.network import bottleneck
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,6 @@ class Setting:
     queue: str
     duration: float
     lanes: tuple[Lane, ...]
-
-
-def bottleneck(net: Network) -> Link:
-    """The first slowest link with a finite buffer; if there is none, the slowest link."""
-    finite = [link for link in net.links if math.isfinite(link.buffer)]
-    return min(finite or net.links, key=lambda link: link.rate)
 
 
 def base_rtt(scenario: Scenario) -> float:

@@ -474,3 +474,9 @@ def tuple_of(field: str, values: Any, *kinds: type) -> tuple[Any, ...]:
         if not isinstance(member, kinds):
             raise refuse(f"{field}[{k}]", member, allowed)
     return members
+
+
+def bottleneck(net: Network) -> Link:
+    """The first slowest link with a finite buffer; if there is none, the slowest link."""
+    finite = [link for link in net.links if math.isfinite(link.buffer)]
+    return min(finite or net.links, key=lambda link: link.rate)

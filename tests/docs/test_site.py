@@ -49,6 +49,19 @@ def test_every_controller_has_its_page(site):
 
 
 @pytest.mark.papers
+@pytest.mark.parametrize("name", ["vegas", "xcp", "prague"])
+def test_a_controllers_page_simulates_it(site, name):
+    with browser() as chromium:
+        page = chromium.new_page()
+        page.goto((site / "controllers" / f"{name}.html").as_uri())
+        page.locator("iframe.simulator").scroll_into_view_if_needed()
+        inside = page.frame_locator("iframe.simulator")
+        inside.locator("#legend li").first.wait_for()
+        legend = inside.locator("#legend li").all_text_contents()
+        assert legend == [f"{name} 1", "reno 2", "cubic 3"]
+
+
+@pytest.mark.papers
 def test_the_league_is_sorted_and_filtered_in_the_browser(site):
     with browser() as chromium:
         page = chromium.new_page()

@@ -93,6 +93,7 @@ class PacketWorld:
         self.links: Records = blank(len(self.resolved.links) + len(self.paths.stages), r.LINK)
         self.queues: dict[int, QueueMemory] = {}  # of links with a discipline, by link
         self.notes: dict[int, Notes] = {}  # of flows whose state is recorded, by row
+        self.no_notes = record_of(r.FLOW_NOTES)  # of the others
         self.inner: dict[int, np.ndarray] = {}  # inner queues of scheduled links, by link
         self.flows: Records = blank(len(self.resolved.flows), r.FLOW)
         self.tcp: Records = blank(len(self.flows), t.TCP_FLOW)

@@ -53,7 +53,7 @@ class SenderMemory:
         self._transports: dict[tuple[Transport, float], np.ndarray] = {}
         self.controllers = ControllerMemory(world.scenario.seed)
         self.recoveries = RecoveryMemory()
-        self._noted = [np.zeros(1, r.FLOW_NOTES)]  # the first one of flows that record nothing
+        self._noted: list[np.ndarray] = []
         self.deliveries: dict[int, np.ndarray] = {}
 
     def lay_out(self, i: int, flow: ResolvedFlow) -> None:
@@ -105,8 +105,9 @@ class SenderMemory:
             names, dtype = flow.recorded_states, flow.controller.state_dtype
             world.notes[i] = Notes(names, dtype, world.n_bins, world.scratch)
             world.notes[i].fill(noted[0])
-        self._noted.append(noted if any(noted[0]) else self._noted[0])
-        row["noted"] = address(self._noted[-1])
+        if any(noted[0]):
+            self._noted.append(noted)
+        row["noted"] = address(noted if any(noted[0]) else world.no_notes)
 
     def _transport(self, settings: Transport, payload: float) -> np.ndarray:
         """A sender's record with the settings of a transport; senders share it."""

@@ -571,7 +571,7 @@ def flush(world, until):
     until = min(until, w.duration + w.interval / 2)
     for i in range(w.n_flows):
         flow = flow_at(w.flows, i)
-        if flow.kind != CBR:
+        if flow.kind != CBR and sender.is_opened(tcp_at(w.tcp, i)):
             sample_flow(w, flow, until)
     for i in range(w.n_links):
         count_waiting(w, link_at(w.links, i), until)

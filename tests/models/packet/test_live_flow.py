@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 import tcpcc as tc
+from tcpcc.models.packet.compiled import CompiledSimulation
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
 
@@ -302,3 +303,13 @@ def test_invalid_flows_are_refused_and_change_nothing(options, flow, text):
     with pytest.raises(tc.ScenarioError, match=text):
         sim.add(flow)
     assert sim.run().identical(tc.simulate(case))
+
+
+def test_a_result_before_a_flow_starts_changes_nothing_of_the_later_one():
+    flows = [tc.Flow("reno"), tc.Flow("vegas", start=5, record=("incr",), name="late")]
+    case = tc.Scenario(NET, flows, duration=10)
+    sim = CompiledSimulation(case)
+    sim.advance(3)
+    assert sim.result().data["cwnd"].sel(flow="late").isnull().all()
+    sim.advance(10)
+    assert sim.result().identical(tc.simulate(case))

@@ -32,7 +32,8 @@ Equations (bw: largest delivery rate of this and the last probing cycle; d: smal
 (11) end of a recovery: W is at least its value before; timeout: W = 1
 (12) spurious recovery: W, bw_shortterm, inflight_shortterm and inflight_longterm are at least their
      values before. If the losses ended STARTUP, it continues; if they ended a probe, REFILL begins
-(13) extra: most packets delivered in excess of bw_s within 10 rounds (STARTUP: 1)
+(13) extra: most packets delivered in excess of bw_s within 10 rounds (STARTUP: 1), at most those of
+     `extra_time` at bw_s (draft: no bound)
 
 Differences from the draft
     (2): q, the send quantum, is 1 unless the transport sends pieces (`Transport.gso_time`).
@@ -44,6 +45,12 @@ Differences from the draft
     as in Linux.
     ECN: the draft requires a response and specifies none. Here a mark is a loss in (7) and ends the
     probe of (8), once per window.
+
+Linux' version 3 (google/bbr, Linux 6.4; `Flow.linux("bbr3")` sets the first line)
+    g = 0.91 in DOWN, 1/2.885 in DRAIN; `extra` is at most the packets of 0.1 s, and counts from
+    DRAIN on only (here in STARTUP too).
+    ECN on paths with an RTT below 5 ms only: it cuts inflight_shortterm by a third of the share of
+    marked packets. Left out, as are PLB, and ACKs without waiting for the application.
 """
 
 import math
@@ -423,11 +430,18 @@ def cap(s, p):
     return max(min(most, s.inflight_shortterm), p.least_window)
 
 
+def extra(s, p):
+    """(13)."""
+    if p.extra_time == 0:
+        return s.extra_best[0]
+    return min(s.extra_best[0], p.extra_time * s.bw)
+
+
 def set_window(s, p, a):
     if a.phase == 0 and s.repairing != 0:
         s.cwnd = max(s.cwnd, s.saved)  # (11)
     s.repairing = a.phase
-    most = budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + s.extra_best[0])
+    most = budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + extra(s, p))
     if s.full != 0:
         s.cwnd = min(s.cwnd + a.delivered, most)
     elif s.cwnd < most or a.total_delivered < p.first_window:
@@ -565,6 +579,7 @@ bbr3 = register(
             "probe_rtt_interval": Param(5, "s", "time between one PROBE_RTT and the next", 0),
             "probe_time": Param(0.2, "s", "least duration of PROBE_RTT", 0),
             "extra_rounds": Param(10, "rounds", "span of `extra`", 1),
+            "extra_time": Param(0, "s", "bound of `extra`, as time at bw_s; 0: none", 0),
             "least_window": Param(4, "packets", "smallest window", 1),
             "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },

@@ -104,7 +104,7 @@ RARE: dict[str, type] = {
     # size of pieces: packets, s, packets/s, packets
     "gso_segments": int, "gso_time": float, "gso_above": float, "gso_most": float,
     "srtt8": int, "rttvar4": int, "initial_rto": float, "clock_phase": float, "backoff_limit": int,
-    "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
+    "ack_every": int, "quick_acks": int, "push_acks": FLAG, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "stamps": int, "stamp_mask": int,
     # whether a repeated timeout keeps ssthresh; last segment retransmitted by the timer

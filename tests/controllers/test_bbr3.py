@@ -8,7 +8,16 @@ from late_packets import all_late, overtaken
 
 import tcpcc as tc
 from tcpcc.controllers import get
-from tcpcc.controllers.bbr3 import CRUISE, DOWN, DRAIN, PROBE_RTT, REFILL, STARTUP, UP
+from tcpcc.controllers.bbr3 import (
+    CRUISE,
+    DOWN,
+    DRAIN,
+    PROBE_RTT,
+    REFILL,
+    STARTUP,
+    UP,
+    extra,
+)
 
 BBR3 = get("bbr3")
 BDP = 100  # packets, of the sender below
@@ -244,6 +253,17 @@ def test_a_mark_counts_as_a_loss():
     s = Sender(CRUISE, bw_latest=500.0)
     BBR3.on_mark(*s.sample(pipe=130))
     assert s.round(rate=500.0).bw_shortterm == 700
+
+
+def test_extra_is_at_most_the_packets_of_a_time_at_the_rate_in_force():
+    """As in Linux, which `Flow.linux("bbr3")` sets with its gains in DOWN and DRAIN."""
+    linux = dict(tc.Flow.linux("bbr3").params)
+    assert linux == {"drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1}
+    s, p, _ = BBR3.example()
+    s.bw = 1000.0
+    s.extra_best[0] = 250.0
+    for p.extra_time, packets in ((0.0, 250), (0.1, 100), (1.0, 250)):
+        assert extra(s, p) == packets
 
 
 def test_a_timeout_and_a_recovery_end_with_the_window_before():

@@ -26,7 +26,7 @@ def mean_mbps(make):
 )
 def test_larger_pieces_of_bbr_leave_prague_what_is_published(bottleneck, buffer, published):
     """Pieces of the link's whole rate, 8 packets, instead of those of BBR's rate."""
-    assert int(s.RATE / 8 / (s.FRAME - s.HEADERS) / 1024) == 8
+    assert int(s.RATE / 8 / (s.FRAME - s.linux("bbr", {}).header) / 1024) == 8
 
     def with_larger(seed):
         case = s.beside(bottleneck, "BBRv1", buffer, seed)

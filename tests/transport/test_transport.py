@@ -21,7 +21,9 @@ from tcpcc.transport.flow_record import (
     LOSS,
     OPEN,
     OUTBOX_SIZE,
+    PUSHED,
     RECOVERY,
+    SEGMENT,
     TCP_FLOW,
     tcp_at,
 )
@@ -1392,6 +1394,15 @@ def test_every_packet_is_acknowledged_unless_acks_are_delayed():
 def test_the_first_packets_are_acknowledged_one_by_one():
     end = Endpoint(delayed_ack=0.2, quick_acks=3)
     assert [end.call(DATA, 0.01 * seq, seq) for seq in range(7)] == [1, 1, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("push_acks", [True, False])
+def test_the_end_of_a_piece_is_acknowledged_at_once_with_push_acks(push_acks):
+    end = Endpoint(delayed_ack=0.2, push_acks=push_acks)
+    for seq in (0, 3):
+        view(end.segments + seq * SEGMENT.itemsize, SEGMENT)["flags"] |= PUSHED
+    due = [end.call(DATA, 0.01 * seq, seq) for seq in range(4)]
+    assert due == ([True, False, True, True] if push_acks else [False, True, False, True])
 
 
 def test_delayed_acks_wait_for_a_second_packet_or_the_timer():

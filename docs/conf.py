@@ -45,6 +45,7 @@ html_sidebars = {
         "league",
         "bbr_cubic",
         "ifip25",
+        "pam25",
     )
 }
 html_static_path = ["static"]

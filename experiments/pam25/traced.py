@@ -28,7 +28,7 @@ CELLS = tuple(
 )
 SEEDS = (1, 2, 3)
 
-Change = Callable[[tc.Flow], tc.Flow]
+Change = Callable[[Any], tc.Flow]
 
 
 def _settings(**changes: Any) -> Change:
@@ -78,7 +78,9 @@ def rows() -> list[dict[str, object]]:
             tables.of_mixture(cell, run)["prague"] for cell, run in zip(cells, runs, strict=True)
         ]
         means = np.reshape(rates, (len(CELLS), -1)).mean(axis=1)
-        table.append({"change": name, **{_name(c): f"{v:.0f}" for c, v in zip(CELLS, means, strict=True)}})
+        table.append(
+            {"change": name, **{_name(c): f"{v:.0f}" for c, v in zip(CELLS, means, strict=True)}}
+        )
     return table
 
 

@@ -339,9 +339,9 @@ LINUX: dict[str, Mapping[str, Any]] = {
 }  # fmt: skip
 _OF_BBR = {"gso_above": 1.2e6, "syn_rtt": True}
 #: Settings of its transport: ECN; ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces of 1/4096 s.
-#: L4STeam's kernel adds the AccECN option (12 bytes) to each packet, so that the receiver leaves the
-#: fast path and ``__tcp_accecn_process`` demands an ACK at once. The sender paces by whole packets,
-#: but counts their payload of 1436 bytes (``prague_update_pacing_rate``).
+#: L4STeam's kernel adds the AccECN option (12 bytes) to each packet, so that the receiver leaves
+#: the fast path and ``__tcp_accecn_process`` demands an ACK at once. The sender paces by whole
+#: packets, but counts their payload of 1436 bytes (``prague_update_pacing_rate``).
 LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
     "bbr": _OF_BBR,
     "bbr3": _OF_BBR,

@@ -80,6 +80,8 @@ def pacing_gain(s, p):
 
 
 def window_gain(s, p):
+    if s.mode == STARTUP or s.mode == DRAIN:
+        return p.startup_cwnd_gain
     if s.mode == UP:
         return p.up_cwnd_gain
     return p.probe_rtt_gain if s.mode == PROBE_RTT else p.cwnd_gain
@@ -457,14 +459,24 @@ def bound_window(s, p):
 
 
 def on_ack(s, p, a):
+    update_signals(s, p, a)
+    check_startup(s, p, a)
+    check_drain(s, p, a)
+    update_cycle(s, p, a)
+    update_control(s, p, a)
+
+
+def update_signals(s, p, a):
+    """The model before the states."""
     note_filled(s, a)
     note_sample(s, p, a)
     adapt_shortterm(s, p)
     update_extra(s, p, a)
     check_full(s, p, a)
-    check_startup(s, p, a)
-    check_drain(s, p, a)
-    update_cycle(s, p, a)
+
+
+def update_control(s, p, a):
+    """The RTT, the rate and the window, in the state that the ACK has led to."""
     update_base_rtt(s, p, a)
     if s.loss_round_start != 0:
         s.bw_latest = a.delivery_rate
@@ -566,7 +578,8 @@ bbr3 = register(
             "drain_gain": Param(0.5, "", "pacing gain in DRAIN", 0.01, 1),
             "down_gain": Param(0.9, "", "pacing gain in DOWN", 0.01, 1),
             "up_gain": Param(1.25, "", "pacing gain in UP", 1),
-            "cwnd_gain": Param(2.0, "", "window gain except in UP and PROBE_RTT", 1),
+            "startup_cwnd_gain": Param(2.0, "", "window gain in STARTUP and DRAIN", 1),
+            "cwnd_gain": Param(2.0, "", "window gain in DOWN, CRUISE and REFILL", 1),
             "up_cwnd_gain": Param(2.25, "", "window gain in UP", 1),
             "probe_rtt_gain": Param(0.5, "", "window gain in PROBE_RTT", 0, 1),
             "loss_threshold": Param(0.02, "", "share of lost packets that ends a probe", 0, 0.5),

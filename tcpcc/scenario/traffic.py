@@ -332,6 +332,7 @@ LINUX: dict[str, Mapping[str, Any]] = {
             "bic", "scalable", "dctcp",
         )
     },
+    "bbr2": {"controller": "bbr2"},
     "bbr3": {
         "controller": "bbr3", "drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1,
     },
@@ -344,6 +345,7 @@ _OF_BBR = {"gso_above": 1.2e6, "syn_rtt": True}
 #: packets, but counts their payload of 1436 bytes (``prague_update_pacing_rate``).
 LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
     "bbr": _OF_BBR,
+    "bbr2": _OF_BBR,
     "bbr3": _OF_BBR,
     "dctcp": {"ecn": "accurate"},
     "prague": {"ecn": "l4s", "gso_time": 1 / 4096, "gso_segments": 1, "delayed_ack": 0.0},
@@ -550,8 +552,8 @@ class Flow(Record):
         Args:
             control: name in the kernel: "reno", "cubic", "bbr", "dctcp", "vegas",
                 "htcp", "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic",
-                "highspeed", "scalable"; "bbr3", version 3 of "bbr", of Google's kernel; and
-                "prague", of L4STeam's.
+                "highspeed", "scalable"; "bbr2" and "bbr3", version 3 of "bbr", of Google's
+                kernels; and "prague", of L4STeam's.
             transport: settings that differ from those of `Transport.linux`.
             **settings: further settings of the flow; they override those of Linux.
 

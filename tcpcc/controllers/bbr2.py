@@ -12,7 +12,6 @@ The equations are those of `bbr3`, except
 
 Differences from Linux
     (9): packets delivered in UP while W is not in full use are kept and not forgotten.
-    (13): the bound holds in STARTUP too.
     ECN, which the module has switched off: as in `bbr3`.
 """
 

@@ -47,8 +47,7 @@ Differences from the draft
     probe of (8), once per window.
 
 Linux' version 3 (google/bbr, Linux 6.4; `Flow.linux("bbr3")` sets the first line)
-    g = 0.91 in DOWN, 1/2.885 in DRAIN; `extra` is at most the packets of 0.1 s, and counts from
-    DRAIN on only (here in STARTUP too).
+    g = 0.91 in DOWN, 1/2.885 in DRAIN; `extra` is 0 in STARTUP, and at most the packets of 0.1 s.
     ECN on paths with an RTT below 5 ms only: it cuts inflight_shortterm by a third of the share of
     marked packets. Left out, as are PLB, and ACKs without waiting for the application.
 """
@@ -59,7 +58,7 @@ from tcpcc.controllers.bbr import EPOCH, PIECES, at_once, save_window
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import trend
 from tcpcc.controllers.windowed import update_max, windowed
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 from tcpcc.engine.streams import uniform
 
 STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
@@ -434,6 +433,8 @@ def cap(s, p):
 
 def extra(s, p):
     """(13)."""
+    if s.full == 0 and not p.startup_extra:
+        return 0.0
     if p.extra_time == 0:
         return s.extra_best[0]
     return min(s.extra_best[0], p.extra_time * s.bw)
@@ -593,6 +594,7 @@ bbr3 = register(
             "probe_time": Param(0.2, "s", "least duration of PROBE_RTT", 0),
             "extra_rounds": Param(10, "rounds", "span of `extra`", 1),
             "extra_time": Param(0, "s", "bound of `extra`, as time at bw_s; 0: none", 0),
+            "startup_extra": Flag(True, "`extra` adds to the window of STARTUP too"),
             "least_window": Param(4, "packets", "smallest window", 1),
             "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },

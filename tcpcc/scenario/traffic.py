@@ -335,6 +335,7 @@ LINUX: dict[str, Mapping[str, Any]] = {
     "bbr2": {"controller": "bbr2"},
     "bbr3": {
         "controller": "bbr3", "drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1,
+        "startup_extra": False,
     },
     "prague": {"controller": "prague", "pacing_gain": 1500 / 1436, "header": 64},
 }  # fmt: skip

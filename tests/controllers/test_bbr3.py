@@ -210,11 +210,16 @@ def test_a_mark_counts_as_a_loss():
 def test_extra_is_at_most_the_packets_of_a_time_at_the_rate_in_force():
     """As in Linux, which `Flow.linux("bbr3")` sets with its gains in DOWN and DRAIN."""
     linux = dict(tc.Flow.linux("bbr3").params)
-    assert linux == {"drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1}
+    assert linux == {
+        "drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1, "startup_extra": 0,
+    }  # fmt: skip
     s, p, _ = BBR3.example()
     s.bw = 1000.0
     s.extra_best[0] = 250.0
-    for p.extra_time, packets in ((0.0, 250), (0.1, 100), (1.0, 250)):
+    for p.startup_extra, s.full, p.extra_time, packets in (
+        (1.0, 0.0, 0.0, 250), (1.0, 0.0, 0.1, 100), (1.0, 1.0, 1.0, 250), (0.0, 0.0, 0.0, 0),
+        (0.0, 1.0, 0.1, 100),
+    ):  # fmt: skip
         assert extra(s, p) == packets
 
 

@@ -12,8 +12,8 @@ The settings are those of the authors' repository (fatihsarpkaya/L4S, single_bot
   DualPI2 ``target 5ms`` and otherwise Linux' defaults.
 - The hosts run the L4STeam's kernel. Prague has AccECN and no fallback; CUBIC has classic ECN or
   none, BBR none. Network cards do not segment, but the kernel sends pieces (GSO) of the packets of
-  1/1024 s, at least 2; Prague's are those of 1/4096 s, at least 1. The receivers do not acknowledge
-  the last packet of a piece at once: their kernels are older than 6.6.
+  1/1024 s, at least 2; Prague's are those of 1/4096 s, at least 1. Kernels older than 6.6 do not
+  acknowledge the last packet of a piece at once, and a part of a piece waits for up to half an RTT.
 
 The paper does not give the time between the two starts, which two computers make at the same
 moment. Here starts are spread over `JITTER`, at random.
@@ -79,7 +79,7 @@ def linux(control: str, transport: dict[str, Any], **settings: Any) -> tc.Flow:
     sizes = {
         name: getattr(plain, name) + ETHERNET for name in ("packet_size", "header", "ack_size")
     }
-    host = {"push_acks": False, **transport}
+    host = {"push_acks": False, "piece_wait": math.inf, **transport}
     return tc.Flow.linux(control, transport=host, jitter=JITTER, **sizes, **settings)
 
 

@@ -1,7 +1,7 @@
 """One setting of the hosts changed at a time, for the cells with many flows in small windows.
 
 Prague's settings are those of L4STeam's kernel (`Flow.linux`): an ACK for each packet, single
-packets as pieces, pacing by whole packets. Those of CUBIC's receiver are older than Linux 6.6.
+packets as pieces, pacing by whole packets. CUBIC's hosts are older than Linux 6.6.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ def _same(flow: tc.Flow) -> tc.Flow:
 
 _delayed = _settings(delayed_ack=0.04)
 _pieces = _settings(gso_segments=2)
-_pushed = _settings(push_acks=True)
+_new = _settings(push_acks=True, piece_wait=1e-3)
 
 CHANGES: Mapping[str, tuple[Change, Change]] = {
     "no change": (_same, _same),
     "Prague: ACKs delayed": (_delayed, _same),
     "Prague: pieces of 2 packets": (_pieces, _same),
     "Prague: paced at W/srtt": (_unpaced, _same),
-    "CUBIC: the end of a piece is acknowledged at once": (_same, _pushed),
-    "all of these": (lambda f: _unpaced(_pieces(_delayed(f))), _pushed),
+    "CUBIC: hosts of Linux 6.18": (_same, _new),
+    "all of these": (lambda f: _new(_unpaced(_pieces(_delayed(f)))), _new),
 }
 """Changes of Prague's and of CUBIC's flows, by name."""
 

@@ -121,6 +121,8 @@ class Transport(Record):
             larger pieces with a BaseRTT below 3 ms (packet model).
         gso_above: smallest pacing rate (of payload) with pieces of at least `gso_segments`; below
             it a piece may be one packet (packet model). Linux' BBR: 1.2 Mb/s.
+        piece_wait: longest time that a part of a piece waits for an ACK that may complete it, but
+            at most half an RTT (packet model). Linux before 6.18: half an RTT, `math.inf` here.
         idle_restart: whether the window falls back to the initial window after an idle time longer
             than the retransmission timeout (RFC 5681, 4.1); matters for conversations with pauses.
         timestamps: whether every ACK gives an RTT sample to the timer; False: one per round trip.
@@ -181,6 +183,7 @@ class Transport(Record):
     gso_segments: int = _setting(1, whole, low=1)
     gso_time: float = _setting(0.0, nonnegative, "s")
     gso_above: float = _setting(0.0, nonnegative, "bit/s")
+    piece_wait: float = _setting(1e-3, positive, "s", inf=True)
     idle_restart: bool = _setting(True, flag)
     timestamps: bool = _setting(True, flag)
     syn_rtt: bool = _setting(False, flag)

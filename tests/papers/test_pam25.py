@@ -62,6 +62,7 @@ def test_the_hosts_are_those_of_the_test_bed():
     assert cubic.packet_size - cubic.header == 1448
     assert prague.transport.delayed_ack == 0
     assert not cubic.transport.push_acks
+    assert cubic.transport.piece_wait == math.inf
     bbr = Mixture(1, 1, "BBRv3", "FIFO", 1.0).scenario(1).flows[1]
     assert (bbr.controller, bbr.transport.ecn) == ("bbr3", "off")
 

@@ -558,6 +558,18 @@ def test_an_ack_is_due_soon_within_a_millisecond_and_half_an_rtt(srtt, now, due_
     assert is_worth_waiting(tcp_at(end.address, 0), now) == due_soon
 
 
+@pytest.mark.parametrize("piece_wait", [1e-3, 0.04, math.inf])
+def test_a_part_of_a_piece_waits_for_piece_wait_at_most(piece_wait):
+    """The ACK of the first packet, sent at 0, is due at 0.1 s; the newest was sent just now."""
+    end = Endpoint(initial_window=10, piece_wait=piece_wait)
+    end.start()
+    end.set(srtt=0.1)
+    newest = view(end.segments + end.max_seq * SEGMENT.itemsize, SEGMENT)
+    for now, due_soon in ((0.045, False), (0.055, piece_wait > 0.045), (0.065, piece_wait > 0.035)):
+        newest["sent_at"] = now - 0.0005
+        assert is_worth_waiting(tcp_at(end.address, 0), now) == due_soon
+
+
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("cwnd", [0.3, 1e-9])
 def test_a_window_below_one_packet_allows_one_packet(recovery, cwnd):

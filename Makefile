@@ -51,6 +51,7 @@ accept: $(READY)
 	$(BIN)/tcpcc reproduce variants --accept --figures --scorecard docs/variants.md
 	$(BIN)/tcpcc reproduce bbr_cubic --accept --figures
 	$(BIN)/tcpcc reproduce ifip25 --accept --figures
+	$(BIN)/tcpcc reproduce pam25 --accept --figures
 	$(BIN)/python -m experiments.response
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 

@@ -40,7 +40,7 @@ html_theme_options = {
 }
 WIDE = (
     "index", "gallery", "models", "scorecard", "coverage", "statements", "variants", "league",
-    "bbr_cubic", "ifip25", "cheat_sheet",
+    "bbr_cubic", "ifip25", "pam25", "cheat_sheet",
 )  # fmt: skip
 html_sidebars: dict[str, list[str]] = {page: [] for page in WIDE}  # the width is for the tables
 html_theme_options["secondary_sidebar_items"] = {

@@ -12,7 +12,7 @@ from experiments.harness import draw, draw_all, papers, reproduce
 from experiments.records import MODELS, Record
 from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
 
-STUDIES = ("variants", "bbr_cubic", "ifip25")
+STUDIES = ("variants", "bbr_cubic", "ifip25", "pam25")
 """Studies of our own that `tcpcc reproduce` runs by name; each is a package with a command.py."""
 
 __all__ = [

@@ -6,7 +6,7 @@ import csv
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Key(NamedTuple):
     """A number: who measured it, the cell, the measure."""
 
     source: str
-    cell: Cell
+    cell: Any
     measure: str
 
 
@@ -63,11 +63,17 @@ def of_single(run: tc.Run) -> dict[str, float]:
     return {RATE: float(run.goodput(*s.SINGLE_MEASURED).values[bbr].sum()) / 1e6}
 
 
+def measured(cell: Cell, run: tc.Run) -> dict[str, float]:
+    """The measures of a cell."""
+    return of_ten(run) if isinstance(cell, Ten) else of_single(run)
+
+
 def simulated(
-    cells: Iterable[Cell],
+    cells: Iterable[Any],
     model: str = "packet",
     seeds: Sequence[int] = (1,),
     *,
+    of: Callable[[Any, tc.Run], dict[str, float]] = measured,
     jobs: int | None = None,
     progress: bool | None = None,
     title: str = "IFIP 2025",
@@ -78,19 +84,19 @@ def simulated(
         cells: the experiments.
         model: "packet" or "fluid".
         seeds: seeds of delays, start times and phases.
+        of: the measures of a cell from its run.
         jobs, progress: as in `tcpcc.simulate_many`.
         title: title of the progress bar.
     """
     wanted = [(cell, seed) for cell in cells for seed in seeds]
     runs = [cell.scenario(seed) for cell, seed in wanted]
-    found: dict[tuple[Cell, int], dict[str, float]] = {}
+    found: dict[tuple[Any, int], dict[str, float]] = {}
     began = time.process_time()
     with Simulations(runs, model, jobs=jobs) as simulations:
         for index, run in simulations.finished(progress, f"{title}, {model}"):
             if isinstance(run, Exception):
                 raise run
-            cell, _ = wanted[index]
-            found[wanted[index]] = of_ten(run) if isinstance(cell, Ten) else of_single(run)
+            found[wanted[index]] = of(wanted[index][0], run)
     cost = (time.process_time() - began) / sum(run.duration for run in runs)
     values = {
         Key(model, cell, measure): tuple(found[cell, seed][measure] for seed in seeds)
@@ -145,23 +151,24 @@ def _single_columns(key: Key) -> tuple[object, ...]:
 
 
 class Item(NamedTuple):
-    """One of the two experiments: its cells, seeds by model, and files."""
+    """An experiment of a study: its cells, seeds by model, and files."""
 
     name: str
-    cells: Callable[[], Sequence[Cell]]
+    cells: Callable[[], Sequence[Any]]
     seeds: Mapping[str, Sequence[int]]
     columns: tuple[str, ...]
-    parse: Callable[[Mapping[str, str]], tuple[Cell, str]]
+    parse: Callable[[Mapping[str, str]], tuple[Any, str]]
     write: Callable[[Key], tuple[object, ...]]
+    study: str = "ifip25"
 
     @property
     def published(self) -> Path:
-        return DATA / f"ifip25_{self.name}_published.csv"
+        return DATA / f"{self.study}_{self.name}_published.csv"
 
     @property
     def file(self) -> Path:
         """Our accepted numbers."""
-        return DATA / f"ifip25_{self.name}.csv"
+        return DATA / f"{self.study}_{self.name}.csv"
 
 
 ITEMS = {
@@ -295,10 +302,15 @@ HEADS = {"ten": "|---|---|---|---|\n", "single": "|---|---|---|---|--:|--:|--:|\
 
 def renew_page(page: Path = PAGE) -> Path:
     """Write `page_rows` into the tables of a page."""
+    renew_tables(page, HEADS, {name: page_rows(item) for name, item in ITEMS.items()})
+    return page
+
+
+def renew_tables(page: Path, heads: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> None:
+    """Write `rows` into the tables of a page, below the last lines of their heads."""
     text = page.read_text(encoding="utf-8")
-    for name, head in HEADS.items():
+    for name, head in heads.items():
         before, line, rest = text.partition(head)
         _, end, after = rest.partition("\n\n")
-        text = before + line + "\n".join(page_rows(ITEMS[name])) + end + after
+        text = before + line + "\n".join(rows[name]) + end + after
     page.write_text(text, encoding="utf-8")
-    return page

@@ -6,9 +6,7 @@ start order, and Linux' bound of `extra`, which the draft does not have.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,15 +16,12 @@ from experiments.bbr_cubic.scenarios import Network
 from experiments.ifip25 import scenarios as s
 from experiments.ifip25 import tables
 from experiments.ifip25.scenarios import Cell, Single, Ten
-from tcpcc.controllers import Controller, get
-from tcpcc.controllers.bbr3 import bdp, budget, on_ack, window_gain
 
 Change = Callable[[tc.Scenario], tc.Scenario]
 
 LONGER = 0.004  # s
 JITTER = 0.002  # s
 LATE = 30.0  # s
-LINUX_EXTRA = 0.1  # s of the bandwidth; bbr_extra_acked_max_us
 
 TEN_CELLS = tuple(Ten(*pair, b) for pair in s.PAIRS for b in (3, 5, 6, 16))
 SINGLE_CELLS = tuple(
@@ -57,22 +52,15 @@ def _first(group: str) -> Change:
     )
 
 
-def _bounded(s, p, a):
-    on_ack(s, p, a)
-    if s.full != 0:
-        extra = min(s.extra_best[0], LINUX_EXTRA * s.bw)
-        s.cwnd = min(s.cwnd, budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + extra))
+def _bounded(flow: Any) -> tc.Flow:
+    """Linux' bounds of `extra`, which the draft does not have."""
+    if flow.controller != "bbr3":
+        return flow
+    linux = dict(tc.Flow.linux("bbr3").params)
+    return flow.replace(params={name: linux[name] for name in ("extra_time", "startup_extra")})
 
 
-@cache
-def bounded() -> Controller:
-    """BBRv3 with Linux' bound of `extra`, except in STARTUP."""
-    return dataclasses.replace(get("bbr3"), name="bbr3_bounded", on_ack=_bounded)
-
-
-_as_linux = _each(
-    lambda flow: flow.replace(controller=bounded()) if flow.controller == "bbr3" else flow
-)
+_as_linux = _each(_bounded)
 
 TEN_CHANGES: Mapping[str, Change] = {
     "no change": _unchanged,
@@ -86,7 +74,7 @@ SINGLE_CHANGES: Mapping[str, Change] = {
     "hosts send at once": _at_once,
     f"BBRv3 starts {LATE:g} s before CUBIC": _first("bbr"),
     f"CUBIC starts {LATE:g} s before BBRv3": _first("other"),
-    "extra of at most 0.1 s after STARTUP": _as_linux,
+    "no extra in STARTUP, at most 0.1 s later": _as_linux,
 }
 
 

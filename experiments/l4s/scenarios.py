@@ -12,7 +12,8 @@ The settings are those of the authors' repository (fatihsarpkaya/L4S, single_bot
   DualPI2 ``target 5ms`` and otherwise Linux' defaults.
 - The hosts run the L4STeam's kernel. Prague has AccECN and no fallback; CUBIC has classic ECN or
   none, BBR none. Network cards do not segment, but the kernel sends pieces (GSO) of the packets of
-  1/1024 s, at least 2; Prague's are those of 1/4096 s, at least 2.
+  1/1024 s, at least 2; Prague's are those of 1/4096 s, at least 1. Kernels older than 6.6 do not
+  acknowledge the last packet of a piece at once, and a part of a piece waits for up to half an RTT.
 
 The paper does not give the time between the two starts, which two computers make at the same
 moment. Here starts are spread over `JITTER`, at random.
@@ -35,7 +36,8 @@ from tcpcc.definition import Param, State
 RATE = 100e6  # bit/s
 BASE_RTT = 0.01  # s
 THRESHOLD = 0.005  # s; marking threshold or target of every AQM
-FRAME, HEADERS = 1514, 66  # bytes
+ETHERNET = 14  # bytes of its header, which htb counts
+FRAME = tc.Flow.linux("cubic").packet_size + ETHERNET
 DURATION = 60.0  # s
 
 BUFFERS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -72,8 +74,13 @@ def room(bottleneck: str, limit: float) -> str | int:
 
 
 def linux(control: str, transport: dict[str, Any], **settings: Any) -> tc.Flow:
-    wire = {"packet_size": FRAME, "header": HEADERS, "ack_size": HEADERS, "jitter": JITTER}
-    return tc.Flow.linux(control, transport=transport, **wire, **settings)
+    """A flow between the test-bed's hosts, on Ethernet."""
+    plain = tc.Flow.linux(control)
+    sizes = {
+        name: getattr(plain, name) + ETHERNET for name in ("packet_size", "header", "ack_size")
+    }
+    host = {"push_acks": False, "piece_wait": math.inf, **transport}
+    return tc.Flow.linux(control, transport=host, jitter=JITTER, **sizes, **settings)
 
 
 def rival_flow(rival: str) -> tc.Flow:
@@ -81,6 +88,19 @@ def rival_flow(rival: str) -> tc.Flow:
     if rival == "BBRv1":
         return linux("bbr", {})
     return linux("cubic", {"ecn": "classic" if rival == "CUBIC ECN" else "off"})
+
+
+def network(
+    bottleneck: str,
+    buffer: float,
+    *,
+    rate: float = RATE,
+    base_rtt: float = BASE_RTT,
+    threshold: float = THRESHOLD,
+) -> tc.Network:
+    """The path; arguments as for `beside`."""
+    size = room(bottleneck, buffer * rate * base_rtt / 8)
+    return tc.dumbbell(rate, base_rtt / 2, size, queue=queue(bottleneck, threshold))
 
 
 def beside(
@@ -103,8 +123,7 @@ def beside(
         base_rtt: s.
         threshold: marking threshold or target, s.
     """
-    size = room(bottleneck, buffer * rate * base_rtt / 8)
-    net = tc.dumbbell(rate, base_rtt / 2, size, queue=queue(bottleneck, threshold))
+    net = network(bottleneck, buffer, rate=rate, base_rtt=base_rtt, threshold=threshold)
     flows = [linux("prague", {}), rival_flow(rival)]
     return tc.Scenario(net, flows, duration=DURATION, seed=seed)
 

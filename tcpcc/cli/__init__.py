@@ -315,7 +315,7 @@ def parser() -> argparse.ArgumentParser:
         "paper",
         nargs="?",
         help="default: all; variants: the table of all controllers; bbr_cubic, ifip25: BBR on a "
-        "test-bed",
+        "test-bed; pam25: Prague on one",
     )
     again.add_argument(
         "item",

@@ -32,7 +32,8 @@ Equations (bw: largest delivery rate of this and the last probing cycle; d: smal
 (11) end of a recovery: W is at least its value before; timeout: W = 1
 (12) spurious recovery: W, bw_shortterm, inflight_shortterm and inflight_longterm are at least their
      values before. If the losses ended STARTUP, it continues; if they ended a probe, REFILL begins
-(13) extra: most packets delivered in excess of bw_s within 10 rounds (STARTUP: 1)
+(13) extra: most packets delivered in excess of bw_s within 10 rounds (STARTUP: 1), at most those of
+     `extra_time` at bw_s (draft: no bound)
 
 Differences from the draft
     (2): q, the send quantum, is 1 unless the transport sends pieces (`Transport.gso_time`).
@@ -44,6 +45,11 @@ Differences from the draft
     as in Linux.
     ECN: the draft requires a response and specifies none. Here a mark is a loss in (7) and ends the
     probe of (8), once per window.
+
+Linux' version 3 (google/bbr, Linux 6.4; `Flow.linux("bbr3")` sets the first line)
+    g = 0.91 in DOWN, 1/2.885 in DRAIN; `extra` is 0 in STARTUP, and at most the packets of 0.1 s.
+    ECN on paths with an RTT below 5 ms only: it cuts inflight_shortterm by a third of the share of
+    marked packets. Left out, as are PLB, and ACKs without waiting for the application.
 """
 
 import math
@@ -52,7 +58,7 @@ from tcpcc.controllers.bbr import EPOCH, PIECES, at_once, save_window
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import trend
 from tcpcc.controllers.windowed import update_max, windowed
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Flag, Param, State, register
 from tcpcc.engine.streams import uniform
 
 STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
@@ -73,6 +79,8 @@ def pacing_gain(s, p):
 
 
 def window_gain(s, p):
+    if s.mode == STARTUP or s.mode == DRAIN:
+        return p.startup_cwnd_gain
     if s.mode == UP:
         return p.up_cwnd_gain
     return p.probe_rtt_gain if s.mode == PROBE_RTT else p.cwnd_gain
@@ -423,11 +431,20 @@ def cap(s, p):
     return max(min(most, s.inflight_shortterm), p.least_window)
 
 
+def extra(s, p):
+    """(13)."""
+    if s.full == 0 and not p.startup_extra:
+        return 0.0
+    if p.extra_time == 0:
+        return s.extra_best[0]
+    return min(s.extra_best[0], p.extra_time * s.bw)
+
+
 def set_window(s, p, a):
     if a.phase == 0 and s.repairing != 0:
         s.cwnd = max(s.cwnd, s.saved)  # (11)
     s.repairing = a.phase
-    most = budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + s.extra_best[0])
+    most = budget(s, p, a, bdp(s, p, s.bw, window_gain(s, p)) + extra(s, p))
     if s.full != 0:
         s.cwnd = min(s.cwnd + a.delivered, most)
     elif s.cwnd < most or a.total_delivered < p.first_window:
@@ -443,14 +460,24 @@ def bound_window(s, p):
 
 
 def on_ack(s, p, a):
+    update_signals(s, p, a)
+    check_startup(s, p, a)
+    check_drain(s, p, a)
+    update_cycle(s, p, a)
+    update_control(s, p, a)
+
+
+def update_signals(s, p, a):
+    """The model before the states."""
     note_filled(s, a)
     note_sample(s, p, a)
     adapt_shortterm(s, p)
     update_extra(s, p, a)
     check_full(s, p, a)
-    check_startup(s, p, a)
-    check_drain(s, p, a)
-    update_cycle(s, p, a)
+
+
+def update_control(s, p, a):
+    """The RTT, the rate and the window, in the state that the ACK has led to."""
     update_base_rtt(s, p, a)
     if s.loss_round_start != 0:
         s.bw_latest = a.delivery_rate
@@ -552,7 +579,8 @@ bbr3 = register(
             "drain_gain": Param(0.5, "", "pacing gain in DRAIN", 0.01, 1),
             "down_gain": Param(0.9, "", "pacing gain in DOWN", 0.01, 1),
             "up_gain": Param(1.25, "", "pacing gain in UP", 1),
-            "cwnd_gain": Param(2.0, "", "window gain except in UP and PROBE_RTT", 1),
+            "startup_cwnd_gain": Param(2.0, "", "window gain in STARTUP and DRAIN", 1),
+            "cwnd_gain": Param(2.0, "", "window gain in DOWN, CRUISE and REFILL", 1),
             "up_cwnd_gain": Param(2.25, "", "window gain in UP", 1),
             "probe_rtt_gain": Param(0.5, "", "window gain in PROBE_RTT", 0, 1),
             "loss_threshold": Param(0.02, "", "share of lost packets that ends a probe", 0, 0.5),
@@ -565,6 +593,8 @@ bbr3 = register(
             "probe_rtt_interval": Param(5, "s", "time between one PROBE_RTT and the next", 0),
             "probe_time": Param(0.2, "s", "least duration of PROBE_RTT", 0),
             "extra_rounds": Param(10, "rounds", "span of `extra`", 1),
+            "extra_time": Param(0, "s", "bound of `extra`, as time at bw_s; 0: none", 0),
+            "startup_extra": Flag(True, "`extra` adds to the window of STARTUP too"),
             "least_window": Param(4, "packets", "smallest window", 1),
             "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },

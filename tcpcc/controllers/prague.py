@@ -16,7 +16,8 @@ W is the window, a real number; T = `rtt_target`, the virtual RTT
 (5)  loss, once per recovery:   W <- W/2, and (1) and (2) pause until its end
 (6)  cwnd moves towards W rounded up by one packet per ACK, and is at least 2. If it falls, ssthresh
      is cwnd
-(7)  packets are paced at W/srtt, or 2 W/srtt while cwnd < ssthresh/2; a W below 2 is so in force
+(7)  packets are paced at g_p W/srtt, g_p = `pacing_gain`, or twice that while cwnd < ssthresh/2; a
+     W below 2 is so in force
 (8)  fallback (`ecn_fallback`), with each step of (3) after the first mark:  c moves by
      lg(D/0.75 ms)/2, and by lg(Q/2 ms)/2 more if Q > 2 ms, within [0, 17]. Q is the mean queueing
      delay and D the mean deviation of the RTT. From c > 8 on a reduction by (4) is at least that of
@@ -120,10 +121,10 @@ def detect_classic(s, a):
     s.classic_ecn = min(max(c, 0.0), 2 * STICKY + 1)
 
 
-def set_rate(s, a):
+def set_rate(s, p, a):
     """(7)."""
     if a.srtt > 0:
-        gain = 2.0 if s.cwnd < s.ssthresh / 2 else 1.0
+        gain = 2 * p.pacing_gain if s.cwnd < s.ssthresh / 2 else p.pacing_gain
         s.pacing_rate = gain * s.frac_cwnd / a.srtt
 
 
@@ -135,7 +136,7 @@ def begin(s):
 
 def on_open(s, p, a):
     s.frac_cwnd = s.cwnd
-    set_rate(s, a)
+    set_rate(s, p, a)
 
 
 def on_ack(s, p, a):
@@ -147,7 +148,7 @@ def on_ack(s, p, a):
     if p.ecn_fallback:
         update_means(s, a)
     update_alpha(s, p, a)
-    set_rate(s, a)
+    set_rate(s, p, a)
 
 
 def on_mark(s, p, a):
@@ -173,7 +174,7 @@ def on_timeout(s, p, a):
     on_loss(s, p, a)
     s.ssthresh = max(s.frac_cwnd, 2.0)
     s.cwnd = 1.0
-    set_rate(s, a)
+    set_rate(s, p, a)
 
 
 def on_undo(s, p, a):
@@ -196,6 +197,9 @@ prague = register(
             "rtt_target": Param(0.025, "s", "T: virtual RTT of paths with a shorter RTT", 0),
             "rtt_transition": Param(
                 500, "", "round trips after slow start before the virtual RTT applies", 0
+            ),
+            "pacing_gain": Param(
+                1, "", "g_p: pacing rate in W/srtt; Linux: packet size / payload", 1e-3
             ),
             "ecn_fallback": Flag(False, "reduce more where a classic ECN queue is detected"),
         },

@@ -114,6 +114,9 @@ class Transport(Record):
             acknowledged without delay (packet model). Linux does so for 16 packets, and as long as
             its receive window grows, by two packets per arriving packet (``tcp_incr_quickack``,
             ``__tcp_grow_window``).
+        push_acks: with delayed ACKs, whether the last packet of a piece (`gso_segments`; it carries
+            PSH) is acknowledged without delay, as in Linux from 6.6 on; False: as in Linux before.
+            Matters for windows of a few packets (packet model).
         abc_limit: largest number of packets that one ACK counts for (RFC 3465).
         count_delivered: whether an ACK of new data counts all packets that it newly reports, as in
             Linux: SACKed packets count when they are SACKed and not again later. False: it counts
@@ -125,14 +128,16 @@ class Transport(Record):
         max_burst: largest number of packets sent at once.
         gso_segments: smallest number of packets that leave as one piece if the window allows, as in
             Linux with GSO (there 2): pacing separates pieces, the last packet of a piece is
-            acknowledged without delay, and a partial piece waits if an ACK is expected soon (packet
-            model).
+            acknowledged without delay (`push_acks`), and a partial piece waits if an ACK is
+            expected soon (packet model).
         gso_time: a piece has the packets of this time at the pacing rate, if they are more than
             `gso_segments`, at most 64 KB; 0: pieces of `gso_segments`. Linux: 1/1024 s, with a
             pacing rate of 1.2 windows per RTT (slow start: 2) for a controller without one, and
             larger pieces with a BaseRTT below 3 ms (packet model).
         gso_above: smallest pacing rate (of payload) with pieces of at least `gso_segments`; below
             it a piece may be one packet (packet model). Linux' BBR: 1.2 Mb/s.
+        piece_wait: longest time that a part of a piece waits for an ACK that may complete it, but
+            at most half an RTT (packet model). Linux before 6.18: half an RTT, `math.inf` here.
         idle_restart: whether the window falls back to the initial window after an idle time longer
             than the retransmission timeout (RFC 5681, 4.1); matters for conversations with pauses.
         timestamps: whether every ACK gives an RTT sample to the timer; False: one per round trip.
@@ -184,6 +189,7 @@ class Transport(Record):
     delayed_ack: float = _setting(0.0, nonnegative, "s")
     ack_every: int = _setting(2, whole, low=1)
     quick_acks: int = _setting(0, whole, low=0)
+    push_acks: bool = _setting(True, flag)
     abc_limit: float = _setting(1.0, positive, "packets", inf=True)
     count_delivered: bool = _setting(False, flag)
     whole_window: bool = _setting(False, flag)
@@ -192,6 +198,7 @@ class Transport(Record):
     gso_segments: int = _setting(1, whole, low=1)
     gso_time: float = _setting(0.0, nonnegative, "s")
     gso_above: float = _setting(0.0, nonnegative, "bit/s")
+    piece_wait: float = _setting(1e-3, positive, "s", inf=True)
     idle_restart: bool = _setting(True, flag, source="RFC 5681")
     timestamps: bool = _setting(True, flag, source="RFC 7323")
     syn_rtt: bool = _setting(False, flag)
@@ -353,15 +360,27 @@ LINUX: dict[str, Mapping[str, Any]] = {
         name: {"controller": name}
         for name in (
             "reno", "bbr", "vegas", "htcp", "hybla", "illinois", "veno", "yeah", "nv", "cdg", "lp",
-            "bic", "scalable", "dctcp", "prague",
+            "bic", "scalable", "dctcp",
         )
     },
+    "bbr2": {"controller": "bbr2"},
+    "bbr3": {
+        "controller": "bbr3", "drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1,
+        "startup_extra": False,
+    },
+    "prague": {"controller": "prague", "pacing_gain": 1500 / 1436, "header": 64},
 }  # fmt: skip
+_OF_BBR = {"gso_above": 1.2e6, "syn_rtt": True}
 #: Settings of its transport: ECN; ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces of 1/4096 s.
+#: L4STeam's kernel adds the AccECN option (12 bytes) to each packet, so that the receiver leaves
+#: the fast path and ``__tcp_accecn_process`` demands an ACK at once. The sender paces by whole
+#: packets, but counts their payload of 1436 bytes (``prague_update_pacing_rate``).
 LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
-    "bbr": {"gso_above": 1.2e6, "syn_rtt": True},
+    "bbr": _OF_BBR,
+    "bbr2": _OF_BBR,
+    "bbr3": _OF_BBR,
     "dctcp": {"ecn": "accurate"},
-    "prague": {"ecn": "l4s", "gso_time": 1 / 4096},
+    "prague": {"ecn": "l4s", "gso_time": 1 / 4096, "gso_segments": 1, "delayed_ack": 0.0},
 }  # fmt: skip
 
 
@@ -583,7 +602,8 @@ class Flow(Record):
         Args:
             control: name in the kernel: "reno", "cubic", "bbr", "dctcp", "vegas",
                 "htcp", "hybla", "illinois", "veno", "westwood", "yeah", "nv", "cdg", "lp", "bic",
-                "highspeed", "scalable"; and "prague", of L4STeam's kernel.
+                "highspeed", "scalable"; "bbr2" and "bbr3", version 3 of "bbr", of Google's
+                kernels; and "prague", of L4STeam's.
             transport: settings that differ from those of `Transport.linux`.
             **settings: further settings of the flow; they override those of Linux.
 

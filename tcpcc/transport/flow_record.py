@@ -102,10 +102,10 @@ RARE: dict[str, type] = {
     # `carried`: window growth that is not a whole packet yet; `piece`, `in_piece`: segments of the
     # current piece, and how many of them are still to be sent. `pieces` above: data leave in pieces
     "carried": float, "piece": int, "in_piece": int,
-    # size of pieces: packets, s, packets/s, packets
+    # size of pieces: packets, s, packets/s, packets; longest wait of a part of one, s
     "gso_segments": int, "gso_time": float, "gso_above": float, "gso_most": float,
-    "initial_rto": float, "backoff_limit": int,
-    "ack_every": int, "quick_acks": int, "block_low": int, "block_high": int,
+    "piece_wait": float, "initial_rto": float, "backoff_limit": int,
+    "ack_every": int, "quick_acks": int, "push_acks": FLAG, "block_low": int, "block_high": int,
     "initial_window": float, "dupack_threshold": int, "limited_transmit": int, "deflate": int,
     "idle_restart": int, "stamps": int, "stamp_mask": int,
     # whether a repeated timeout keeps ssthresh; last segment retransmitted by the timer

@@ -104,8 +104,8 @@ def must_wait(f, now, burst):
     return False
 
 
-#: Longest time that an incomplete piece waits for an ACK, s.
-ACK_DUE_SOON = 1e-3
+#: An incomplete piece waits only if the newest packet was sent this recently, s.
+JUST_NOW = 1e-3
 
 
 @compiled
@@ -117,7 +117,7 @@ def is_worth_waiting(f, now):
     first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
     newest = segment_at(f.segments, f.max_seq & f.segment_mask)
     expected = first.sent_at + f.srtt - now
-    return now - newest.sent_at <= ACK_DUE_SOON and expected <= min(f.srtt / 2, ACK_DUE_SOON)
+    return now - newest.sent_at <= JUST_NOW and expected <= min(f.srtt / 2, f.piece_wait)
 
 
 @compiled

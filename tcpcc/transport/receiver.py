@@ -23,8 +23,9 @@ def is_received(f, seq):
 
 @compiled
 def is_pushed(f, seq):
-    """Whether the segment carries PSH: the application reads it, and Linux then sends an ACK."""
-    return segment_at(f.segments, seq & f.segment_mask).flags & PUSHED != 0
+    """Whether the segment carries PSH: the application reads it, and Linux then sends an ACK
+    (``push_acks``)."""
+    return f.push_acks != 0 and segment_at(f.segments, seq & f.segment_mask).flags & PUSHED != 0
 
 
 @not_inlined

@@ -4,59 +4,20 @@ import math
 
 import numpy as np
 import pytest
+from bbr_sender import BBR3, BDP, Sender
 from late_packets import all_late, overtaken
 
 import tcpcc as tc
-from tcpcc.controllers import get
-from tcpcc.controllers.bbr3 import CRUISE, DOWN, DRAIN, PROBE_RTT, REFILL, STARTUP, UP
-
-BBR3 = get("bbr3")
-BDP = 100  # packets, of the sender below
-
-
-class Sender:
-    """The rules on a path of 1000 packets/s and 0.1 s, told of one packet after the other."""
-
-    def __init__(self, mode, **state):
-        self.s, self.p, self.a = BBR3.example()
-        for name, value in zip(BBR3.state_dtype.names, BBR3.initial_state, strict=True):
-            setattr(self.s, name, value)
-        known = {
-            "cwnd": 2.0 * BDP, "bw": 1000.0, "max_bw": 1000.0, "bw_now": 1000.0, "base_rtt": 0.1,
-            "base_rtt_at": 10.0, "probed_rtt": 0.1, "probed_rtt_at": 10.0, "cycle_at": 10.0,
-            "probe_wait": 2.5, "full": float(mode != STARTUP), "full_bw": 1000.0, "measured": 1.0,
-            "pacing_rate": 1000.0, "round_end": 990.0, "loss_round_end": 990.0,
-        }  # fmt: skip
-        vars(self.s).update({**known, **state, "mode": mode})
-        self.now, self.total = 10.0, 1000.0
-
-    def sample(self, *, rate=1000.0, rtt=0.11, pipe=130, lost=0, inflight=BDP, phase=0, **more):
-        """What an ACK tells; `round_ends` if of a packet sent after the present round began."""
-        ends = more.pop("round_ends", False)
-        self.now += more.pop("after", 0.001)
-        self.total += 1
-        edge = max(self.s.round_end, self.s.loss_round_end)
-        prior = edge if ends else min(self.s.round_end, self.s.loss_round_end) - 1
-        sample = {
-            "now": self.now, "delivered": 1.0, "total_delivered": self.total, "rtt": rtt,
-            "srtt": 0.11, "pipe": pipe, "lost": lost, "lost_inflight": inflight, "phase": phase,
-            "delivery_rate": rate, "rate_interval": 0.11, "rate_delivered": self.total - prior,
-            "app_limited": 0.0, "inflight": pipe,
-        }  # fmt: skip
-        vars(self.a).update({k: float(v) for k, v in (sample | more).items()})
-        return self.s, self.p, self.a
-
-    def ack(self, **told):
-        BBR3.on_ack(*self.sample(**told))
-        return self.s
-
-    def round(self, **told):
-        return self.ack(round_ends=True, **told)
-
-    def lose(self, **told):
-        BBR3.on_lost_packet(*self.sample(**told))
-        return self.s
-
+from tcpcc.controllers.bbr3 import (
+    CRUISE,
+    DOWN,
+    DRAIN,
+    PROBE_RTT,
+    REFILL,
+    STARTUP,
+    UP,
+    extra,
+)
 
 # STARTUP and DRAIN
 
@@ -244,6 +205,22 @@ def test_a_mark_counts_as_a_loss():
     s = Sender(CRUISE, bw_latest=500.0)
     BBR3.on_mark(*s.sample(pipe=130))
     assert s.round(rate=500.0).bw_shortterm == 700
+
+
+def test_extra_is_at_most_the_packets_of_a_time_at_the_rate_in_force():
+    """As in Linux, which `Flow.linux("bbr3")` sets with its gains in DOWN and DRAIN."""
+    linux = dict(tc.Flow.linux("bbr3").params)
+    assert linux == {
+        "drain_gain": 1000 / 2885, "down_gain": 0.91, "extra_time": 0.1, "startup_extra": 0,
+    }  # fmt: skip
+    s, p, _ = BBR3.example()
+    s.bw = 1000.0
+    s.extra_best[0] = 250.0
+    for p.startup_extra, s.full, p.extra_time, packets in (
+        (1.0, 0.0, 0.0, 250), (1.0, 0.0, 0.1, 100), (1.0, 1.0, 1.0, 250), (0.0, 0.0, 0.0, 0),
+        (0.0, 1.0, 0.1, 100),
+    ):  # fmt: skip
+        assert extra(s, p) == packets
 
 
 def test_a_timeout_and_a_recovery_end_with_the_window_before():

@@ -412,7 +412,7 @@ def test_an_error_in_a_compiled_rule_reaches_the_caller():
 
 #: Their windows follow what they measured of the path, which a trickle changes: a smaller rate or
 #: delay, or a slowdown that fell due. XCP asks routers.
-MEASURE_THE_TRICKLE = ("bbr", "bbr3", "ledbat", "ledbat_plus", "nv", "xcp")
+MEASURE_THE_TRICKLE = ("bbr", "bbr2", "bbr3", "ledbat", "ledbat_plus", "nv", "xcp")
 
 
 def windows_after_a_trickle(name, pause):

@@ -173,6 +173,17 @@ def test_slow_start_is_paced_at_twice_the_rate_below_half_of_ssthresh(window, ga
     assert s.pacing_rate == pytest.approx(gain * window / 0.01)
 
 
+def test_linux_paces_by_whole_packets_and_counts_their_payload():
+    flow = tc.Flow.linux("prague")
+    gain = dict(flow.params)["pacing_gain"]
+    assert gain == pytest.approx(flow.packet_size / (flow.packet_size - flow.header))
+    s, p, a = begin(10)
+    p.pacing_gain = gain
+    a.delivered, a.ce = 0.0, 0.0
+    PRAGUE.on_ack(s, p, a)
+    assert s.pacing_rate == pytest.approx(gain * 10 / 0.01)
+
+
 def test_an_undo_keeps_a_window_that_has_grown_beyond():
     s, p, a = begin(40)
     PRAGUE.on_loss(s, p, a)

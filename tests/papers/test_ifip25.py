@@ -137,12 +137,12 @@ def test_both_models_are_nearer_than_the_published_one(pair):
 # Where ours differ
 
 
-def test_a_bound_of_extra_changes_only_the_window():
+def test_linux_bounds_of_extra_change_the_window():
     """Linux bounds it by the packets of 0.1 s; the draft does not."""
     case = Single("bbr3", "cubic", Network(10, 40), 32, 16).scenario(1).replace(duration=40)
     case = case.replace(flows=[f.replace(name=f"f{i}") for i, f in enumerate(case.flows)])
     bounded = traced._as_linux(case)
-    assert [flow.controller for flow in bounded.flows] == ["bbr3_bounded"] * 16 + ["cubic_2008"]
+    assert [dict(flow.params).get("extra_time") for flow in bounded.flows] == [0.1] * 16 + [None]
     free, bound = (tc.simulate(each).data["cwnd"].isel(flow=0).values for each in (case, bounded))
     assert not np.array_equal(free, bound, equal_nan=True)
 

@@ -26,7 +26,7 @@ def mean_mbps(make):
 )
 def test_larger_pieces_of_bbr_leave_prague_what_is_published(bottleneck, buffer, published):
     """Pieces of the link's whole rate, 8 packets, instead of those of BBR's rate."""
-    assert int(s.RATE / 8 / (s.FRAME - s.HEADERS) / 1024) == 8
+    assert int(s.RATE / 8 / (s.FRAME - s.linux("bbr", {}).header) / 1024) == 8
 
     def with_larger(seed):
         case = s.beside(bottleneck, "BBRv1", buffer, seed)
@@ -44,10 +44,10 @@ def test_a_codel_buffer_of_one_bdp_is_at_an_edge(rival, published):
     """The share rises by a third within 20 packets, and passes the published one on the way."""
     share = {
         packets: mean_mbps(lambda seed, packets=packets: with_buffer(rival, packets, seed))
-        for packets in (60, 65, 75, 85)
+        for packets in (55, 60, 70, 85)
     }
-    assert share[60] < published - 12
-    assert share[65] < published < share[75]
+    assert share[55] < published - 12
+    assert share[60] < published < share[70]
     assert share[85] > published + 10
 
 
@@ -71,18 +71,27 @@ def test_with_single_packets_the_percentile_is_below_2_ms():
         )
         for pieces in (1, 2)
     )
-    assert one < 2 < 2.9 < two
+    assert one < 2 < 2.4 < two
 
 
-@pytest.mark.parametrize(("rate", "rtt"), [(4, 100), (40, 100), (120, 50), (200, 100)])
-def test_l4s_packets_are_dropped_in_the_first_seconds_only(rate, rtt):
-    runs = [tc.simulate(s.pair("Prague", "CUBIC", rate, rtt, seed)) for seed in s.DUALQ_SEEDS]
+@pytest.mark.parametrize("rate", [4, 12])
+def test_l4s_packets_are_dropped_in_the_first_seconds_only(rate):
+    runs = [tc.simulate(s.pair("Prague", "CUBIC", rate, 100, seed)) for seed in s.DUALQ_SEEDS]
     dropped = [run.data["dropped"].isel(flow=0) for run in runs]
     assert sum(float(each.sum()) for each in dropped) > 0
     for each, run in zip(dropped, runs, strict=True):
         assert each.sel(time=slice(5, None)).sum() == 0
         if each.sum() > 0:
             assert run.data["queue_prob"].max() > 0.5
+
+
+def test_at_4_mbps_the_queue_is_in_overload_for_moments():
+    runs = [tc.simulate(s.pair("Prague", "CUBIC", 4, 20, seed)) for seed in s.DUALQ_SEEDS]
+    for run in runs:
+        prague = run.data.isel(flow=0)
+        assert 0 < float(prague["dropped"].sum()) < 2e-3 * float(prague["sent"].sum())
+        assert float((run.data["queue_prob"] > 0.5).mean()) < 0.01
+        assert run.data["queue_prob"].max() > 0.5
 
 
 def test_with_ten_flows_of_each_kind_the_classic_queue_has_its_target():

@@ -117,7 +117,7 @@ def test_packets_are_recorded_only_for_rules_that_read_of_them():
     assert READER.reads_of_packets == read
     assert state(READER, 0.5)[1]["delivery"] != 0
     names = [n for n, c in CONTROLLERS.items() if c.reads_of_packets]
-    assert names == ["bbr", "bbr3", "ledbat", "lp", "prague", "vivace"]
+    assert names == ["bbr", "bbr2", "bbr3", "ledbat", "lp", "prague", "vivace"]
 
 
 def of_pipe(sample):

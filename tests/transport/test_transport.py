@@ -21,7 +21,9 @@ from tcpcc.transport.flow_record import (
     LOSS,
     OPEN,
     OUTBOX_SIZE,
+    PUSHED,
     RECOVERY,
+    SEGMENT,
     TCP_FLOW,
     tcp_at,
 )
@@ -554,6 +556,18 @@ def test_an_ack_is_due_soon_within_a_millisecond_and_half_an_rtt(srtt, now, due_
     end.start()
     end.set(srtt=srtt)
     assert is_worth_waiting(tcp_at(end.address, 0), now) == due_soon
+
+
+@pytest.mark.parametrize("piece_wait", [1e-3, 0.04, math.inf])
+def test_a_part_of_a_piece_waits_for_piece_wait_at_most(piece_wait):
+    """The ACK of the first packet, sent at 0, is due at 0.1 s; the newest was sent just now."""
+    end = Endpoint(initial_window=10, piece_wait=piece_wait)
+    end.start()
+    end.set(srtt=0.1)
+    newest = view(end.segments + end.max_seq * SEGMENT.itemsize, SEGMENT)
+    for now, due_soon in ((0.045, False), (0.055, piece_wait > 0.045), (0.065, piece_wait > 0.035)):
+        newest["sent_at"] = now - 0.0005
+        assert is_worth_waiting(tcp_at(end.address, 0), now) == due_soon
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
@@ -1392,6 +1406,15 @@ def test_every_packet_is_acknowledged_unless_acks_are_delayed():
 def test_the_first_packets_are_acknowledged_one_by_one():
     end = Endpoint(delayed_ack=0.2, quick_acks=3)
     assert [end.call(DATA, 0.01 * seq, seq) for seq in range(7)] == [1, 1, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("push_acks", [True, False])
+def test_the_end_of_a_piece_is_acknowledged_at_once_with_push_acks(push_acks):
+    end = Endpoint(delayed_ack=0.2, push_acks=push_acks)
+    for seq in (0, 3):
+        view(end.segments + seq * SEGMENT.itemsize, SEGMENT)["flags"] |= PUSHED
+    due = [end.call(DATA, 0.01 * seq, seq) for seq in range(4)]
+    assert due == ([True, False, True, True] if push_acks else [False, True, False, True])
 
 
 def test_delayed_acks_wait_for_a_second_packet_or_the_timer():

@@ -34,6 +34,7 @@ _COPIED = (
     "abc_limit", "whole_window", "count_delivered", "gso_segments", "gso_time", "dupack_threshold",
     "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
     "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every", "quick_acks",
+    "push_acks", "piece_wait",
     "syn_rtt", "idle_restart",
     "gradual_marks", "ecn_control", "rto_margin", "hold_ssthresh", "flight_ssthresh",
 )  # fmt: skip

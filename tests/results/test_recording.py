@@ -236,7 +236,6 @@ def test_a_streamed_run_that_is_interrupted_leaves_nothing(tmp_path):
         ({"stream": 3}, "stream = 3: must be the name of a file"),
         ({"model": "fluid"}, "the fluid model has no such option"),
         ({"model": "hybrid"}, "the hybrid model has no such option"),
-        ({"trains": 16}, "not with trains"),
     ],
 )
 def test_what_cannot_be_streamed_is_refused_in_one_line(options, text, tmp_path):

@@ -39,6 +39,22 @@ def test_larger_pieces_of_bbr_leave_prague_what_is_published(bottleneck, buffer,
     assert mean_mbps(with_larger) == pytest.approx(published, abs=5)
 
 
+def test_pieces_of_two_packets_have_the_published_delay():
+    """0.35 ms, within a quarter; packets that leave one by one wait half as long."""
+
+    def delay(packets):
+        cases = [s.beside("DualPI2", "CUBIC", 2, seed) for seed in SEEDS]
+        runs = []
+        for case in cases:
+            prague, rival = case.flows
+            pieces = prague.transport.replace(gso_segments=packets)
+            runs.append(tc.simulate(case.replace(flows=[prague.replace(transport=pieces), rival])))
+        return np.mean([t.delay_ms(run) for run in runs])
+
+    assert delay(1) < 0.35 / 1.5
+    assert delay(2) == pytest.approx(0.35, rel=0.25)
+
+
 @pytest.mark.parametrize(("rival", "published"), [("CUBIC", 73.6), ("CUBIC ECN", 74.9)])
 def test_a_codel_buffer_of_one_bdp_is_at_an_edge(rival, published):
     """The share rises by a third within 20 packets, and passes the published one on the way."""

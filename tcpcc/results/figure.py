@@ -36,7 +36,7 @@ ALGORITHMS: Mapping[str, tuple[str, str]] = {
     "scalable": (SKY, "p"), "africa": (GREEN, "p"), "yeah": (BLACK, "p"),
     "bbr": (GREEN, "*"), "copa": (BLUE, "*"), "ledbat": (ORANGE, "*"), "lp": (PURPLE, "*"),
     "cdg": (SKY, "*"), "dctcp": (VERMILION, "*"), "xcp": (BLACK, "*"),
-    "bbr3": (SKY, "D"), "vivace": (ORANGE, "D"), "nv": (GREEN, "D"),
+    "bbr2": (GREEN, "X"), "bbr3": (SKY, "D"), "vivace": (ORANGE, "D"), "nv": (GREEN, "D"),
     "abe": (VERMILION, "s"), "ledbat_plus": (ORANGE, "8"), "swift": (BLUE, "8"),
     "prague": (VERMILION, "p"), "lia": (VERMILION, "H"), "olia": (BLUE, "H"), "balia": (GREEN, "H"),
 }  # fmt: skip

@@ -60,10 +60,14 @@ def test_the_readme_counts_what_is_registered():
         assert f"**{number} {what}**" in text
 
 
+GENERATED = ("gallery.md", "notebooks/index.md")
+"""Pages that `make docs` writes."""
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+        assert target in GENERATED or (page.parent / target).exists(), target
 
 
 def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):

@@ -108,7 +108,7 @@ bbr2 = register(
         bbr3,
         name="bbr2",
         summary="BBR whose probes end with a small queue, with bounds from losses",
-        source="Linux' tcp_bbr2 (v2alpha)",
+        source="Linux tcp_bbr2 (v2alpha)",
         on_ack=on_ack,
         params=_params(),
     )

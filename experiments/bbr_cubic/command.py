@@ -7,10 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from experiments import pictures
+from experiments import testbeds
 from experiments.bbr_cubic import figures, scenarios, studies, tables
-from experiments.harness import FIGURES
-from tcpcc.errors import ScenarioError, unknown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,14 +26,7 @@ def reproduce(options: argparse.Namespace) -> None:
     Raises:
         ScenarioError: an option or an item that is not for this experiment.
     """
-    for name in ("report", "readme", "scorecard"):
-        if getattr(options, name):
-            raise ScenarioError(f"{name}: is for the papers; leave out bbr_cubic")
-    if options.model not in ("both", *tables.STORED):
-        raise unknown("model of bbr_cubic", options.model, ["both", *tables.STORED])
-    models = tuple(tables.STORED) if options.model == "both" else (options.model,)
-    if options.item not in (None, *ITEMS):
-        raise unknown("item of bbr_cubic", options.item, ITEMS)
+    models = testbeds.check_options(options, "bbr_cubic", tables.STORED, ITEMS)
     results: dict[str, Any] = {}
     drawn: dict[str, Figure] = {}
     for item in ITEMS if options.item is None else (options.item,):
@@ -56,10 +47,8 @@ def reproduce(options: argparse.Namespace) -> None:
                     drawn |= dict(_of_shares({**tables.stored(model), **found}))
     if options.accept:
         print(f"wrote {tables.renew_page()}", file=sys.stderr)
-    show(results, options.json)
-    for name, figure in drawn.items():
-        for file in pictures.save(figure, FIGURES / f"bbr_cubic_{name}", ("png", "pdf")):
-            print(f"drew {file}", file=sys.stderr)
+    testbeds.show(results, options.json)
+    testbeds.save_figures("bbr_cubic", drawn)
 
 
 def _shares(
@@ -75,9 +64,8 @@ def _shares(
     if accept:
         tables.store({**tables.stored(model), **found}, tables.STORED[model])
         print(f"wrote {tables.STORED[model]}", file=sys.stderr)
-    elif changes := tables.moved(found, tables.stored(model)):
-        print(f"{len(changes)} points differ from {tables.STORED[model].name}:", *changes[:20],
-              sep="\n  ", file=sys.stderr)  # fmt: skip
+    else:
+        testbeds.show_changes(tables.moved(found, tables.stored(model)), tables.STORED[model])
     return [{"model": model, **row} for row in tables.summary(found)], found
 
 
@@ -85,15 +73,3 @@ def _of_shares(found: tables.Throughputs) -> Iterator[tuple[str, Figure]]:
     for net in scenarios.networks():
         yield f"{net.rate:g}_{net.rtt:g}", figures.draw_shares(net, found)
     yield "equilibria", figures.draw_equilibria(found)
-
-
-def show(results: dict[str, Any], as_json: bool) -> None:
-    import pandas as pd
-
-    from tcpcc.cli import plain_table, print_json
-
-    if as_json:
-        print_json(results)
-        return
-    for item, rows in results.items():
-        print(f"{item}\n\n{plain_table(pd.DataFrame(rows))}\n")

@@ -13,6 +13,6 @@ traced.py changes one setting or rule at a time where ours differ; figures.py dr
 
 from experiments.ifip25 import figures
 from experiments.ifip25.scenarios import Single, Ten, single, ten
-from experiments.ifip25.tables import everything, mean_error, simulated
+from experiments.ifip25.tables import everything, mean_error
 
-__all__ = ["Single", "Ten", "everything", "figures", "mean_error", "simulated", "single", "ten"]
+__all__ = ["Single", "Ten", "everything", "figures", "mean_error", "single", "ten"]

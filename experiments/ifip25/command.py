@@ -6,11 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from experiments import pictures
-from experiments.bbr_cubic.command import show
-from experiments.harness import FIGURES
+from experiments import testbeds
 from experiments.ifip25 import figures, tables, traced
-from tcpcc.errors import ScenarioError, unknown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,14 +26,7 @@ def reproduce(options: argparse.Namespace) -> None:
     Raises:
         ScenarioError: an option or an item that is not for this experiment.
     """
-    for name in ("report", "readme", "scorecard"):
-        if getattr(options, name):
-            raise ScenarioError(f"{name}: is for the papers; leave out ifip25")
-    if options.model not in ("both", *tables.MODELS):
-        raise unknown("model of ifip25", options.model, ["both", *tables.MODELS])
-    models = tables.MODELS if options.model == "both" else (options.model,)
-    if options.item not in (None, *ITEMS):
-        raise unknown("item of ifip25", options.item, ITEMS)
+    models = testbeds.check_options(options, "ifip25", testbeds.MODELS, ITEMS)
     results: dict[str, Any] = {}
     drawn: dict[str, Figure] = {}
     for name in tables.ITEMS if options.item is None else (options.item,):
@@ -50,24 +40,23 @@ def reproduce(options: argparse.Namespace) -> None:
             drawn[name] = figures.DRAW[name](numbers)
     if options.accept:
         print(f"wrote {tables.renew_page()}", file=sys.stderr)
-    show(results, options.json)
-    for name, figure in drawn.items():
-        for file in pictures.save(figure, FIGURES / f"ifip25_{name}", ("png", "pdf")):
-            print(f"drew {file}", file=sys.stderr)
+    testbeds.show(results, options.json)
+    testbeds.save_figures("ifip25", drawn)
 
 
-def _simulated(item: tables.Item, models: tuple[str, ...], accept: bool) -> tables.Numbers:
+def _simulated(item: testbeds.Item, models: tuple[str, ...], accept: bool) -> testbeds.Numbers:
     """Published and own numbers; stores ours if they are accepted."""
-    accepted = tables.stored(item)
-    found: dict[tables.Key, tuple[float, ...]] = {}
+    accepted = testbeds.stored(item)
+    found: dict[testbeds.Key, tuple[float, ...]] = {}
     for model in models:
-        mine, cost = tables.simulated(item.cells(), model, item.seeds[model], title=item.name)
+        mine, cost = testbeds.simulated(
+            item.cells(), model, item.seeds[model], of=tables.measured, title=item.name
+        )
         print(f"{item.name}, {model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
         found |= mine
     if accept:
-        tables.store(item, accepted | found)
+        testbeds.store(item, accepted | found)
         print(f"wrote {item.file}", file=sys.stderr)
-    elif changes := tables.moved(found, accepted):
-        print(f"{len(changes)} numbers differ from {item.file.name}:", *changes[:20],
-              sep="\n  ", file=sys.stderr)  # fmt: skip
+    else:
+        testbeds.show_changes(testbeds.moved(found, accepted), item.file)
     return {**tables.published(item), **accepted, **found}

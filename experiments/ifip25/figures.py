@@ -11,7 +11,8 @@ from experiments import charts
 from experiments.ifip25 import scenarios as s
 from experiments.ifip25 import tables
 from experiments.ifip25.scenarios import Cell, Single, Ten
-from experiments.ifip25.tables import PUBLISHED, TESTBED, Key, Numbers
+from experiments.ifip25.tables import PUBLISHED
+from experiments.testbeds import TESTBED, Key, Numbers
 from tcpcc import plots
 
 if TYPE_CHECKING:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,29 +11,15 @@ import tcpcc as tc
 from experiments.ifip25 import scenarios as s
 from experiments.ifip25.scenarios import Cell, Network, Single, Ten
 from experiments.published import DATA
-from tcpcc.files import whole_file
-from tcpcc.many import Simulations
+from experiments.testbeds import MODELS, TESTBED, Item, Key, Numbers, read, renew_tables, stored
 
-MODELS = ("packet", "fluid")
-TESTBED, PUBLISHED = "testbed", "published_model"
+PUBLISHED = "published_model"
 
 MEASURES = ("jain", "loss", "occupancy")
 """Measures of ten flows: Jain's index, loss and mean backlog in per cent."""
 
 RATE = "rate"
 """Measure of the other experiment: throughput of all BBR flows, Mb/s."""
-
-
-class Key(NamedTuple):
-    """A number: who measured it, the cell, the measure."""
-
-    source: str
-    cell: Any
-    measure: str
-
-
-Numbers = Mapping[Key, tuple[float, ...]]
-"""Values by key: one for each trial or seed."""
 
 
 def jain(rates: np.ndarray) -> float:
@@ -66,44 +49,6 @@ def of_single(run: tc.Run) -> dict[str, float]:
 def measured(cell: Cell, run: tc.Run) -> dict[str, float]:
     """The measures of a cell."""
     return of_ten(run) if isinstance(cell, Ten) else of_single(run)
-
-
-def simulated(
-    cells: Iterable[Any],
-    model: str = "packet",
-    seeds: Sequence[int] = (1,),
-    *,
-    of: Callable[[Any, tc.Run], dict[str, float]] = measured,
-    jobs: int | None = None,
-    progress: bool | None = None,
-    title: str = "IFIP 2025",
-) -> tuple[dict[Key, tuple[float, ...]], float]:
-    """Measures of cells, one value for each seed, and the CPU time per simulated second.
-
-    Args:
-        cells: the experiments.
-        model: "packet" or "fluid".
-        seeds: seeds of delays, start times and phases.
-        of: the measures of a cell from its run.
-        jobs, progress: as in `tcpcc.simulate_many`.
-        title: title of the progress bar.
-    """
-    wanted = [(cell, seed) for cell in cells for seed in seeds]
-    runs = [cell.scenario(seed) for cell, seed in wanted]
-    found: dict[tuple[Any, int], dict[str, float]] = {}
-    began = time.process_time()
-    with Simulations(runs, model, jobs=jobs) as simulations:
-        for index, run in simulations.finished(progress, f"{title}, {model}"):
-            if isinstance(run, Exception):
-                raise run
-            found[wanted[index]] = of(wanted[index][0], run)
-    cost = (time.process_time() - began) / sum(run.duration for run in runs)
-    values = {
-        Key(model, cell, measure): tuple(found[cell, seed][measure] for seed in seeds)
-        for cell in dict.fromkeys(cell for cell, _ in wanted)
-        for measure in found[cell, seeds[0]]
-    }
-    return values, cost
 
 
 # Errors.
@@ -150,36 +95,15 @@ def _single_columns(key: Key) -> tuple[object, ...]:
     return cell.bbr, cell.other, *map("{:g}".format, cell.network), cell.buffer, cell.flows
 
 
-class Item(NamedTuple):
-    """An experiment of a study: its cells, seeds by model, and files."""
-
-    name: str
-    cells: Callable[[], Sequence[Any]]
-    seeds: Mapping[str, Sequence[int]]
-    columns: tuple[str, ...]
-    parse: Callable[[Mapping[str, str]], tuple[Any, str]]
-    write: Callable[[Key], tuple[object, ...]]
-    study: str = "ifip25"
-
-    @property
-    def published(self) -> Path:
-        return DATA / f"{self.study}_{self.name}_published.csv"
-
-    @property
-    def file(self) -> Path:
-        """Our accepted numbers."""
-        return DATA / f"{self.study}_{self.name}.csv"
-
-
 ITEMS = {
     item.name: item
     for item in (
         Item(
-            "ten", s.ten, s.TEN_SEEDS, ("first", "second", "buffer", "measure"),
+            "ifip25", "ten", s.ten, s.TEN_SEEDS, ("first", "second", "buffer", "measure"),
             _ten, _ten_columns,
         ),
         Item(
-            "single", s.single, s.SINGLE_SEEDS,
+            "ifip25", "single", s.single, s.SINGLE_SEEDS,
             ("bbr", "other", "rate_mbps", "rtt_ms", "buffer", "flows"),
             _single, _single_columns,
         ),
@@ -187,51 +111,14 @@ ITEMS = {
 }  # fmt: skip
 
 
-def read(item: Item, path: Path) -> dict[Key, tuple[float, ...]]:
-    """Numbers of a file: a row per cell and measure, its last column has a value per trial."""
-    with path.open(encoding="utf-8") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {
-            Key(row["source"], *item.parse(row)): tuple(map(float, row["values"].split()))
-            for row in rows
-        }
-
-
-def store(item: Item, numbers: Numbers) -> None:
-    """Write our numbers."""
-    with whole_file(item.file) as part, part.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["source", *item.columns, "values"])
-        for key, values in numbers.items():
-            writer.writerow([key.source, *item.write(key), " ".join(f"{v:.5g}" for v in values)])
-
-
 def published(item: Item) -> dict[Key, tuple[float, ...]]:
     """Numbers of the test-bed and of the published fluid model."""
     return read(item, item.published)
 
 
-def stored(item: Item) -> dict[Key, tuple[float, ...]]:
-    """Our accepted numbers, one for each seed."""
-    return read(item, item.file) if item.file.exists() else {}
-
-
 def everything(item: Item) -> Numbers:
     """Published and accepted numbers."""
     return {**published(item), **stored(item)}
-
-
-def moved(found: Numbers, accepted: Numbers) -> list[str]:
-    """Cells that are not as accepted, to the digits of the file; seeds that both have."""
-    return [
-        f"{key.source}, {key.cell}, {key.measure}: {accepted[key][0]:g} -> {values[0]:g}"
-        for key, values in found.items()
-        if key in accepted
-        and not all(
-            np.isclose(a, b, rtol=1e-4, atol=1e-6)
-            for a, b in zip(values, accepted[key], strict=False)
-        )
-    ]
 
 
 # The page.
@@ -304,13 +191,3 @@ def renew_page(page: Path = PAGE) -> Path:
     """Write `page_rows` into the tables of a page."""
     renew_tables(page, HEADS, {name: page_rows(item) for name, item in ITEMS.items()})
     return page
-
-
-def renew_tables(page: Path, heads: Mapping[str, str], rows: Mapping[str, Sequence[str]]) -> None:
-    """Write `rows` into the tables of a page, below the last lines of their heads."""
-    text = page.read_text(encoding="utf-8")
-    for name, head in heads.items():
-        before, line, rest = text.partition(head)
-        _, end, after = rest.partition("\n\n")
-        text = before + line + "\n".join(rows[name]) + end + after
-    page.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ from experiments.bbr_cubic.scenarios import Network
 from experiments.ifip25 import scenarios as s
 from experiments.ifip25 import tables
 from experiments.ifip25.scenarios import Cell, Single, Ten
+from experiments.testbeds import TESTBED, Key
 
 Change = Callable[[tc.Scenario], tc.Scenario]
 
@@ -87,7 +88,7 @@ def ten(seed: int = 1) -> list[dict[str, object]]:
         for cell, run in zip(TEN_CELLS, runs, strict=True):
             cells[cell] = tables.of_ten(run)
         numbers = tables.published(item) | {
-            tables.Key("packet", cell, measure): (value,)
+            Key("packet", cell, measure): (value,)
             for cell, found in cells.items()
             for measure, value in found.items()
         }
@@ -108,7 +109,7 @@ def single() -> list[dict[str, object]]:
     numbers = tables.published(item)
     told = {
         f"{cell.buffer} BDP, n = {cell.flows}": float(
-            np.mean(numbers[tables.Key(tables.TESTBED, cell, tables.RATE)]) / cell.network.rate
+            np.mean(numbers[Key(TESTBED, cell, tables.RATE)]) / cell.network.rate
         )
         for cell in SINGLE_CELLS
     }

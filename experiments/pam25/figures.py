@@ -8,11 +8,11 @@ import numpy as np
 
 from experiments import charts
 from experiments.ifip25.figures import LOOKS
-from experiments.ifip25.tables import MODELS, TESTBED, Key, Numbers
 from experiments.l4s.scenarios import BUFFERS
 from experiments.pam25 import scenarios as s
 from experiments.pam25.scenarios import Mixture
 from experiments.pam25.tables import published
+from experiments.testbeds import MODELS, TESTBED, Key, Numbers
 from tcpcc import plots
 
 if TYPE_CHECKING:

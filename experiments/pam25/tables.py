@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 import tcpcc as tc
-from experiments.ifip25 import tables as generic
-from experiments.ifip25.tables import MODELS, Item, Key, Numbers, stored
 from experiments.l4s import scenarios as l4s
 from experiments.pam25 import scenarios as s
 from experiments.pam25.scenarios import Mixture
 from experiments.published import DATA
+from experiments.testbeds import MODELS, Item, Key, Numbers, renew_tables, stored
 
 RATES = ("prague", "rival")
 """Throughput of all flows of a kind, Mb/s."""
@@ -54,9 +53,9 @@ def _columns(key: Key) -> tuple[object, ...]:
 
 
 ITEM = Item(
-    "shares", s.mixtures, s.SEEDS,
+    "pam25", "shares", s.mixtures, s.SEEDS,
     ("prague", "others", "rival", "bottleneck", "buffer_bdp", "measure"),
-    _parse, _columns, "pam25",
+    _parse, _columns,
 )  # fmt: skip
 
 
@@ -153,4 +152,4 @@ def _of_mixtures(numbers: Numbers) -> list[str]:
 
 def renew_page() -> None:
     """Write `page_rows` into the tables of the page."""
-    generic.renew_tables(PAGE, HEADS, page_rows())
+    renew_tables(PAGE, HEADS, page_rows())

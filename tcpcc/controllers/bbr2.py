@@ -18,20 +18,15 @@ Differences from Linux
 import dataclasses
 
 from tcpcc.controllers.bbr3 import (
-    CRUISE,
-    DOWN,
     DRAIN,
-    REFILL,
     UP,
     adapt_longterm,
     bbr3,
     bdp,
     begin_down,
-    begin_refill,
-    begin_up,
     budget,
-    is_time_to_cruise,
-    is_time_to_probe,
+    end_up,
+    go_up,
     update_control,
     update_signals,
 )
@@ -67,19 +62,10 @@ def update_cycle(s, p, a):
     """(5)."""
     if s.full == 0 or adapt_longterm(s, p, a):
         return
-    if s.mode == DOWN or s.mode == CRUISE:
-        if is_time_to_probe(s, p, a):
-            begin_refill(s, a.total_delivered)
-        elif s.mode == DOWN and is_time_to_cruise(s, p, a):
-            s.mode = CRUISE
-    elif s.mode == REFILL:
-        if s.round_start != 0:
-            s.probe_sample = 1.0
-            s.cycle_at = a.now
-            begin_up(s, a.total_delivered, a.delivery_rate)
-    elif s.mode == UP and is_time_to_go_down(s, p, a):
-        s.probed_too_high = 0.0
-        begin_down(s, p, a.now, a.total_delivered)
+    if s.mode != UP:
+        go_up(s, p, a)
+    elif is_time_to_go_down(s, p, a):
+        end_up(s, p, a)
 
 
 def on_ack(s, p, a):

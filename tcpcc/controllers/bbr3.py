@@ -155,7 +155,8 @@ def begin_refill(s, total):
     s.mode = REFILL
 
 
-def begin_up(s, total, rate):
+def begin_up(s, now, total, rate):
+    s.cycle_at = now
     begin_round(s, total)
     look_anew(s, rate)
     s.mode = UP
@@ -329,18 +330,27 @@ def update_cycle(s, p, a):
     """(5)."""
     if s.full == 0 or adapt_longterm(s, p, a):
         return
+    if s.mode != UP:
+        go_up(s, p, a)
+    elif is_time_to_go_down(s, a):
+        end_up(s, p, a)
+
+
+def go_up(s, p, a):
+    """(5), from DOWN to UP."""
     if s.mode == DOWN or s.mode == CRUISE:
         if is_time_to_probe(s, p, a):
             begin_refill(s, a.total_delivered)
         elif s.mode == DOWN and is_time_to_cruise(s, p, a):
             s.mode = CRUISE
-    elif s.mode == REFILL:
-        if s.round_start != 0:
-            s.probe_sample = 1.0
-            begin_up(s, a.total_delivered, a.delivery_rate)
-    elif s.mode == UP and is_time_to_go_down(s, a):
-        s.probed_too_high = 0.0
-        begin_down(s, p, a.now, a.total_delivered)
+    elif s.mode == REFILL and s.round_start != 0:
+        s.probe_sample = 1.0
+        begin_up(s, a.now, a.total_delivered, a.delivery_rate)
+
+
+def end_up(s, p, a):
+    s.probed_too_high = 0.0
+    begin_down(s, p, a.now, a.total_delivered)
 
 
 def end_probe(s, p, a, inflight, limited):
@@ -640,7 +650,7 @@ bbr3 = register(
             "acked_per_step": State(math.inf, "packets", "delivered per packet of its growth"),
             "rounds_since_probe": State(0, "", "rounds since UP"),
             "probe_wait": State(0, "s", "longest time from DOWN to REFILL"),
-            "cycle_at": State(0, "s", "when DOWN began"),
+            "cycle_at": State(0, "s", "when DOWN, or UP, began"),
             "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
             "base_rtt_at": State(math.inf, "s", "when base_rtt was measured"),
             "probed_rtt": State(math.inf, "s", "smallest RTT of `probe_rtt_interval`"),

@@ -57,3 +57,42 @@ def test_flows_that_share_a_queue_lose_what_the_link_drops(queue, model):
     assert float(data["drops"].sum()) == pytest.approx(float(data["dropped"].sum()), rel=0.001)
     sent = float(data["sent"].sum())
     assert float(data["arrived"].sum()) == pytest.approx(sent, rel=0.005)
+
+
+def sent_packets(run, link):
+    of_link = run.data.sel(link=link)
+    return float(of_link["sent_bits"].sum()) / 8 / float(run.data["packet_size"][0])
+
+
+@pytest.mark.parametrize("model", ["packet", "trains"])
+def test_where_no_queue_stands_lost_packets_are_not_sent(model):
+    """At 2 % loss ten flows leave the link half idle: what is lost has never waited."""
+    net = tc.dumbbell("50 Mbps", "20 ms", 300, loss=0.02)
+    run = simulate_in(model, tc.Scenario(net, [tc.Flow("newreno", count=10)], duration=20))
+    assert run.utilization() < 0.6
+    kept = float((run.data["arrived"] - run.data["drops"]).sel(link="bottleneck").sum())
+    assert sent_packets(run, "bottleneck") == pytest.approx(kept, abs=12)  # ten SYNs
+
+
+@pytest.mark.parametrize("model", ["packet", "trains"])
+def test_each_link_of_a_short_chain_sends_what_arrives(model):
+    """A train reaches the next link while it still leaves the one before. RED: a queue that is a
+    fluid."""
+    net = tc.chain(3, rate="5 Mbps", delay="1 ms", buffer=200, queue="red")
+    flow = tc.Flow("cubic", size=400, transport={"initial_window": 60})
+    run = simulate_in(model, tc.Scenario(net, [flow], duration=20))
+    for link in run.links:
+        kept = float((run.data["arrived"] - run.data["drops"]).sel(link=link).sum())
+        assert sent_packets(run, link) == pytest.approx(kept, abs=2)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("queue", [q for q in QUEUES if not QUEUES[q].header])
+def test_every_discipline_bears_an_outage(queue, model):
+    net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=queue)
+    flows = [tc.Flow("newreno"), tc.Flow("cubic", background=model == "hybrid")]
+    changes = tc.outage(net, "bottleneck", 2, 3)
+    run = simulate_in(model, tc.Scenario(net, flows, duration=8, changes=changes))
+    sent = run.data["sent_bits"].sel(link="bottleneck")
+    assert abs(float(sent.sel(time=slice(2.02, 2.98)).sum())) < 1e-6  # bits
+    assert float(sent.sel(time=slice(5, 8)).sum()) > 1e6

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from experiments import ifip25
+from experiments import ifip25, testbeds
 from experiments.bbr_cubic.scenarios import Network
 from experiments.ifip25 import command, figures, scenarios, tables, traced
 from experiments.ifip25.scenarios import Single, Ten
-from experiments.ifip25.tables import PUBLISHED, TESTBED, Key
+from experiments.ifip25.tables import PUBLISHED
+from experiments.testbeds import TESTBED, Key
 from tcpcc.errors import ScenarioError
 
 TEN, SINGLE = tables.ITEMS["ten"], tables.ITEMS["single"]
@@ -49,8 +50,8 @@ def test_numbers_are_those_of_the_paper():
 @pytest.mark.parametrize("item", tables.ITEMS.values(), ids=lambda item: item.name)
 def test_a_file_is_written_as_it_is_read(item, tmp_path, monkeypatch):
     ours = tables.stored(item)
-    monkeypatch.setattr(tables, "DATA", tmp_path)
-    tables.store(item, ours)
+    monkeypatch.setattr(testbeds, "DATA", tmp_path)
+    testbeds.store(item, ours)
     assert tables.stored(item) == ours
 
 
@@ -60,14 +61,14 @@ def test_a_file_is_written_as_it_is_read(item, tmp_path, monkeypatch):
 )
 @pytest.mark.slow
 def test_two_cells_are_those_stored(item, cell, model):
-    found, cost = tables.simulated([cell], model, (1,))
-    assert tables.moved(found, tables.stored(item)) == []
+    found, cost = testbeds.simulated([cell], model, (1,), of=tables.measured, title="one cell")
+    assert testbeds.moved(found, tables.stored(item)) == []
     assert 0 < cost < 1
 
 
 def test_a_moved_number_is_found():
     key, values = next(iter(tables.stored(TEN).items()))
-    assert len(tables.moved({key: (values[0] * 1.001,)}, tables.stored(TEN))) == 1
+    assert len(testbeds.moved({key: (values[0] * 1.001,)}, tables.stored(TEN))) == 1
 
 
 # The settings

@@ -8,9 +8,9 @@ import pytest
 
 import tcpcc as tc
 from experiments import pam25
-from experiments.ifip25.tables import Key, moved, simulated, store
 from experiments.pam25 import command, figures, tables, traced
 from experiments.pam25.scenarios import Mixture
+from experiments.testbeds import Key, moved, simulated, store
 from tcpcc.errors import ScenarioError
 
 SEEDS = 10
@@ -38,7 +38,7 @@ def test_numbers_are_those_of_the_paper():
 
 def test_a_file_is_written_as_it_is_read(tmp_path, monkeypatch):
     ours = pam25.everything()
-    monkeypatch.setattr("experiments.ifip25.tables.DATA", tmp_path)
+    monkeypatch.setattr("experiments.testbeds.DATA", tmp_path)
     store(tables.ITEM, ours)
     assert pam25.everything() == ours
 
@@ -46,7 +46,7 @@ def test_a_file_is_written_as_it_is_read(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", tables.MODELS)
 @pytest.mark.slow
 def test_a_cell_is_that_stored(model):
-    found, cost = simulated([MANY], model, (1,), of=tables.of_mixture)
+    found, cost = simulated([MANY], model, (1,), of=tables.of_mixture, title="one cell")
     assert moved(found, pam25.everything()) == []
     assert 0 < cost < 1
 

@@ -1,14 +1,20 @@
 """The effects of a timeout in today's Linux: margin, kept ssthresh, F-RTO, SACK information."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from late_packets import all_late
 from test_transport import MEASURE, STOP, Endpoint
 
 import tcpcc as tc
+from tcpcc.transport import rto
 from tcpcc.transport.flow_record import RECOVERY
+
+since_tick = getattr(rto.since_tick, "py_func", rto.since_tick)
 
 NEW = {"rto_margin": 0.2, "hold_ssthresh": True, "frto": True}
 
@@ -226,3 +232,18 @@ def test_the_timeout_doubles_with_each_expiry_and_ends_with_new_data(recovery):
     assert waits[1] == pytest.approx(2 * waits[0])
     assert waits[2] == pytest.approx(4 * waits[0])
     assert end.backoff == 8
+
+
+@given(
+    tick=st.sampled_from([1e-9, 1e-3, 0.004, 0.01, 0.1, 0.3, 0.5]),
+    start=st.floats(0, 1e5),
+    steps=st.lists(st.floats(0, 3), min_size=1, max_size=50),
+)
+def test_the_time_since_a_tick_is_the_remainder_to_the_bit(tick, start, steps):
+    """Steps in ticks: most times are in the tick of the time before, where nothing is divided."""
+    clock = SimpleNamespace(tick=tick, last_tick=0.0, last_tick_low=0.0)
+    now = start
+    for step in steps:
+        now += step * tick
+        for time in (now, round(now / tick) * tick):
+            assert since_tick(clock, time) == time % tick

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import TcpccError
+from tcpcc.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,4 +176,6 @@ def write_readme(found: pd.DataFrame, path: Path) -> None:
         raise TcpccError(f"bench --readme: {path}: has no line {MARKS[0]!r}")
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    path.write_text(f"{before}{MARKS[0]}\n\n{readme_table(found)}\n\n{MARKS[1]}{after}")
+    text = f"{before}{MARKS[0]}\n\n{readme_table(found)}\n\n{MARKS[1]}{after}"
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")

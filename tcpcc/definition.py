@@ -335,8 +335,9 @@ class Registry(Mapping[str, D], Generic[D]):
                     except ScenarioError as error:
                         warn(f"{error}; it is left out", ScenarioWarning)
                 elif _is_ours(self._by[name]):
-                    text = f"{self.kind} {name!r} of {installed.told(offers)}: the name is taken"
-                    warn(f"{text} by a built-in one; it is left out", ScenarioWarning)
+                    whose = f"{self.kind} {name!r} of {installed.packages_of(offers)}"
+                    text = "the name is taken by a built-in one; it is left out"
+                    warn(f"{whose}: {text}", ScenarioWarning)
         return sorted(self._known)
 
     def _take(self, name: str) -> None:

@@ -28,7 +28,7 @@ def offered(group: str) -> dict[str, Offers]:
     return found
 
 
-def told(offers: Offers) -> str:
+def packages_of(offers: Offers) -> str:
     """The packages of entry points, for messages."""
     dists = [each.dist for each in offers]
     return ", ".join(f"package {d.name} {d.version}" if d else "a package" for d in dists)
@@ -44,12 +44,14 @@ def load(kind: str, group: str, name: str) -> tuple[object, str] | None:
     if offers is None:
         return None
     if len(offers) > 1:
-        raise ScenarioError(f"{kind} {name!r}: is offered by {told(offers)}; uninstall all but one")
+        raise ScenarioError(
+            f"{kind} {name!r}: is offered by {packages_of(offers)}; uninstall all but one"
+        )
     (one,) = offers
     try:
         return one.load(), one.module
     except Exception as error:  # whatever the module does
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ScenarioError(
-            f"{kind} {name!r} of {told(offers)}: {one.value!r} cannot be loaded: {reason}"
+            f"{kind} {name!r} of {packages_of(offers)}: {one.value!r} cannot be loaded: {reason}"
         ) from error

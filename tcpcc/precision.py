@@ -16,6 +16,7 @@ import numpy as np
 
 from tcpcc import bench
 from tcpcc.errors import TcpccError
+from tcpcc.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,5 +235,7 @@ def write_page(found: pd.DataFrame, page: Path) -> None:
     before, rest = text_of(page).split(MARKS[0])
     after = rest.split(MARKS[1])[1]
     filled = f"{tables(found)}\n## Events\n\n{outside()}\n"
-    page.write_text(f"{before}{MARKS[0]}\n\n{filled}\n{MARKS[1]}{after}", encoding="utf-8")
+    text = f"{before}{MARKS[0]}\n\n{filled}\n{MARKS[1]}{after}"
+    with whole_file(page) as part:
+        part.write_text(text, encoding="utf-8")
     draw(found).savefig(page.with_suffix(".png"), dpi=160)

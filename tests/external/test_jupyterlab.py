@@ -112,7 +112,7 @@ def test_a_slider_redraws(page):
     slider = page.locator(".widget-hslider", has_text="Base RTT")
     told = slider.locator(".widget-readout").inner_text()
     with redrawn(page):
-        slider.locator(".noUi-handle").press("End")  # by less than a step the fluid model is the same
+        slider.locator(".noUi-handle").press("End")  # half a step changes nothing
     assert float(slider.locator(".widget-readout").inner_text()) > float(told)
     assert page.complaints == []
 

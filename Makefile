@@ -83,7 +83,7 @@ fuzz: $(READY)
 # Random rules exported to C, beside Python: a quarter of an hour on 4 cores; `papers` has 1,000.
 PROGRAMS ?= 10000
 fuzz-programs: $(READY)
-	$(BIN)/python tests/export/fuzz_programs.py $(PROGRAMS) $(SEED)
+	$(BIN)/python tests/apps/export/fuzz_programs.py $(PROGRAMS) $(SEED)
 
 # Quick tests with the oldest version of each dependency that pyproject.toml allows; `test` has the
 # newest. About 4 minutes.

@@ -19,16 +19,16 @@ import xarray as xr
 
 import tcpcc as tc
 from tcpcc import plots
-from tcpcc.browser.control import CONTROLS
+from tcpcc.apps.browser.control import CONTROLS
+from tcpcc.apps.evaluate.casts import signals
+from tcpcc.apps.evaluate.page import strip_drawn
+from tcpcc.apps.evaluate.pictures import strip
+from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
 from tcpcc.engine.framed import digest
-from tcpcc.evaluate.casts import signals
-from tcpcc.evaluate.page import strip_drawn
-from tcpcc.evaluate.pictures import strip
-from tcpcc.evaluate.sections import SECTIONS
 from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline

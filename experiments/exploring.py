@@ -11,7 +11,7 @@ from experiments.report import heading
 from tcpcc import CBR, Scenario
 
 if TYPE_CHECKING:
-    from tcpcc.interactive.explorer import Explorer
+    from tcpcc.apps.interactive.explorer import Explorer
 
 
 def starting_points(paper: str, item: str | None = None) -> dict[str, Scenario]:

@@ -2,9 +2,23 @@
 
 import pandas as pd
 
+from .apps.browser import to_html as to_html
+from .apps.conformance import judge as judge
+from .apps.evaluate import Dossier as Dossier
+from .apps.evaluate import Fit as Fit
+from .apps.evaluate import League as League
+from .apps.evaluate import Weakness as Weakness
+from .apps.evaluate import attack as attack
+from .apps.evaluate import calibrate as calibrate
+from .apps.evaluate import evaluate as evaluate
+from .apps.evaluate import fit as fit
+from .apps.evaluate import league as league
+from .apps.export import export as export
+from .apps.interactive import explore as explore
+from .apps.traces import read_pcap as read_pcap
+from .apps.traces import read_qlog as read_qlog
+from .apps.traces import read_tcp_info as read_tcp_info
 from .batch import batch as batch
-from .browser import to_html as to_html
-from .conformance import judge as judge
 from .controllers import Controller as Controller
 from .definition import Flag as Flag
 from .definition import Param as Param
@@ -12,17 +26,6 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
-from .evaluate import Dossier as Dossier
-from .evaluate import Fit as Fit
-from .evaluate import League as League
-from .evaluate import Weakness as Weakness
-from .evaluate import attack as attack
-from .evaluate import calibrate as calibrate
-from .evaluate import evaluate as evaluate
-from .evaluate import fit as fit
-from .evaluate import league as league
-from .export import export as export
-from .interactive import explore as explore
 from .many import SweepError as SweepError
 from .many import SweepInterrupted as SweepInterrupted
 from .many import on_cluster as on_cluster
@@ -99,9 +102,6 @@ from .slow_start import StartUp as StartUp
 from .slow_start import slow_starts as slow_starts
 from .sweep import grid as grid
 from .sweep import sweep as sweep
-from .traces import read_pcap as read_pcap
-from .traces import read_qlog as read_qlog
-from .traces import read_tcp_info as read_tcp_info
 from .transport.recovery import Recovery as Recovery
 from .transport.recovery import recoveries as recoveries
 

@@ -20,7 +20,7 @@ from experiments.kernel.cases import Case, path
 from experiments.kernel.compare import kernel
 from experiments.kernel.path import Path, missing
 from experiments.kernel.record import is_good, since_before, whole
-from tcpcc.conformance import FlowTrace
+from tcpcc.apps.conformance import FlowTrace
 
 DATA = File(__file__).parent.parent / "data" / "kernel_conformance.json.gz"
 

@@ -124,7 +124,7 @@ def table(settled: float = 10.0) -> pd.DataFrame:
 def every_controller() -> pd.DataFrame:
     """All controllers: "yes" or why not in C and in BPF, and the cost of an ACK in the kernel (ns),
     NaN without a recording; a recorded one has passed the verifier and was registered."""
-    from tcpcc.export import exportable
+    from tcpcc.apps.export import exportable
 
     found = exportable()
     costs = {name: run["cost"] for name, run in recorded()["exported"].items()}
@@ -163,14 +163,14 @@ def markdown() -> str:
 def loaded(name: str) -> AbstractContextManager[str]:
     """A controller of `EXPORTED`, or tcp_cubic behind BPF programs that only call it
     ("kernel:cubic"), is in the kernel during a ``with`` block; gives its name there."""
-    from tcpcc.export import loader
+    from tcpcc.apps.export import loader
 
     return wrapped() if name == CUBIC else loader.loaded(name, **EXPORTED[name])
 
 
 @contextmanager
 def wrapped() -> Iterator[str]:
-    from tcpcc.export import loader
+    from tcpcc.apps.export import loader
 
     with tempfile.TemporaryDirectory() as folder:
         source = File(folder) / WRAPPED.name
@@ -199,7 +199,7 @@ def main(
     """
     from experiments.kernel.path import missing
     from experiments.kernel.record import is_good, record
-    from tcpcc.export import loader
+    from tcpcc.apps.export import loader
 
     lacks = missing() or loader.missing()
     if lacks:

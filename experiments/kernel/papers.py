@@ -251,7 +251,7 @@ def main(names: Sequence[str] = ()) -> None:
     """Record the named trials, or all, and write the data."""
     from experiments.kernel.path import missing
     from experiments.kernel.record import record
-    from tcpcc.export import loader
+    from tcpcc.apps.export import loader
 
     lacks = missing() or loader.missing()
     if lacks:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments import pictures
 from experiments.bbr_cubic import figures, scenarios, tables
 from experiments.kernel import conformance as kernel
-from tcpcc.conformance import Case, cases, judge
+from tcpcc.apps.conformance import Case, cases, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

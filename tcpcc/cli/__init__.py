@@ -838,7 +838,7 @@ def new_file(options: argparse.Namespace) -> None:
 
 def evaluate_one(options: argparse.Namespace) -> int:
     """``tcpcc evaluate``; returns 1 if a criterion fails."""
-    from tcpcc.evaluate import evaluate
+    from tcpcc.apps.evaluate import evaluate
 
     sections = options.sections.split(",") if options.sections else None
     with _cluster(options):
@@ -856,7 +856,7 @@ def evaluate_one(options: argparse.Namespace) -> int:
 
 def league_of(options: argparse.Namespace) -> None:
     """``tcpcc league``"""
-    from tcpcc.evaluate import league
+    from tcpcc.apps.evaluate import league
 
     _import(options.imports)
     with _cluster(options):
@@ -868,7 +868,7 @@ def league_of(options: argparse.Namespace) -> None:
 
 def attack_one(options: argparse.Namespace) -> None:
     """``tcpcc attack``"""
-    from tcpcc.evaluate import attack
+    from tcpcc.apps.evaluate import attack
 
     found = attack(
         _evaluated(options), options.harm, ranges=_ranges(options.over) or None,
@@ -902,7 +902,7 @@ def _ranges(texts: Sequence[str]) -> dict[str, Any]:
 
 def judge_trace(options: argparse.Namespace) -> int:
     """``tcpcc judge``; returns 1 if a case fails."""
-    from tcpcc.conformance import cases, find, judge, publish
+    from tcpcc.apps.conformance import cases, find, judge, publish
 
     names = [find(name).name for name in options.case.split(",")] if options.case else None
     if options.list:
@@ -978,7 +978,7 @@ def _registered_by(file: Path) -> str:
 
 def export_rules(options: argparse.Namespace) -> None:
     """``tcpcc export``"""
-    from tcpcc.export import export, exportable
+    from tcpcc.apps.export import export, exportable
 
     _import(options.imports)
     if options.list:
@@ -997,7 +997,7 @@ def export_rules(options: argparse.Namespace) -> None:
 
 def web_page(options: argparse.Namespace) -> None:
     """``tcpcc web``"""
-    from tcpcc.browser import to_html
+    from tcpcc.apps.browser import to_html
     from tcpcc.cli.settings import load
 
     _check_targets(options, "out")
@@ -1014,7 +1014,7 @@ def web_page(options: argparse.Namespace) -> None:
 
 def in_kernel(options: argparse.Namespace) -> None:
     """``tcpcc kernel``"""
-    from tcpcc.export import loader
+    from tcpcc.apps.export import loader
 
     _import(options.imports)
     if options.action == "list":

@@ -5,7 +5,7 @@ import pytest
 
 import tcpcc as tc
 
-gym = pytest.importorskip("tcpcc.gym", reason="needs tcpcc[gym]")
+gym = pytest.importorskip("tcpcc.apps.gym", reason="needs tcpcc[gym]")
 
 
 @pytest.mark.parametrize("every", ["rtt", "10 ms"])

@@ -10,8 +10,8 @@ from experiments.kernel import compare, exported, papers, record
 from experiments.kernel.cases import Case
 from experiments.kernel.exported import DURATION, EXPORTED, KERNELS
 from experiments.kernel.path import missing
+from tcpcc.apps.export import loader
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.export import loader
 
 WINDOW, GOODPUT = 0.10, 0.05  # relative differences allowed
 FASTEST = 5000  # ns of CPU per ACK allowed for Vegas and CUBIC

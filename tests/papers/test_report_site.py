@@ -23,7 +23,7 @@ from experiments.bbr_cubic import scenarios, tables
 from experiments.kernel import conformance as kernel
 from experiments.keys import in_words
 from experiments.site import build, other, pages, traces
-from tcpcc.conformance import cases
+from tcpcc.apps.conformance import cases
 
 mpl.use("Agg")
 

@@ -1,0 +1,53 @@
+"""The text of a page: its parts in one file."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import math
+import re
+import zlib
+from importlib.resources import files
+from typing import Any
+
+from tcpcc.apps.browser.page_data import PageData
+
+SCRIPTS = ("simulation.js", "measures.js", "chart.js", "page.js")
+
+
+def page(data: PageData, title: str | None = None) -> str:
+    """The page with this data."""
+    from tcpcc import __version__
+
+    script = "".join(_file(name) for name in SCRIPTS).replace('"use strict";\n', "")
+    content = {
+        "title": html.escape(title or _title(data)),
+        "version": html.escape(__version__),
+        "style": _file("page.css"),
+        "script": '"use strict";\n' + script,
+        "config": json.dumps(plain(data.config), separators=(",", ":")).replace("<", "\\u003c"),
+        "sizes": json.dumps([len(part) for part in data.parts], separators=(",", ":")),
+        "parts": base64.b64encode(zlib.compress(b"".join(data.parts), 9)).decode(),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: content[found[1]], _file("page.html"))
+
+
+def plain(value: Any) -> Any:
+    """A value for JSON: infinities become the largest numbers."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and math.isinf(value):
+        return math.copysign(1e300, value)
+    return value
+
+
+def _title(data: PageData) -> str:
+    n = len(data.choices.scenario.flows)
+    return "One flow at a bottleneck" if n == 1 else f"{n} flows at a bottleneck"
+
+
+def _file(name: str) -> str:
+    return files("tcpcc.apps.browser").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,233 @@
+"""Cases: a scenario and an envelope, as TOML files in `cases` and `scenarios`.
+
+A case file::
+
+    title = "Entering and exiting PROBE_RTT"
+    source = "draft-ietf-ccwg-bbr, appendix BBR Example Test Cases"
+    scenario = "bbr-plain"          # scenarios/bbr-plain.toml
+    answers = ["https://..."]       # optional: issues elsewhere that ask for the case
+    notes = "what a test-bed must do beside the scenario"
+
+    [[check]]
+    name = "interval"
+    observable = "time_between"     # and its settings:
+    mode = "PROBE_RTT"
+    low = 4.9
+    high = 5.5
+    reason = "ProbeRTTInterval is 5 s"
+    source = "ProbeRTT Logic"       # optional: section
+
+`low` and `high` bound numbers; `allowed` lists names of states. With `optional = true` a check may
+have nothing to judge. `exception` says why this package's own sender leaves the envelope.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.apps.conformance.known_path import KnownPath
+from tcpcc.apps.conformance.observables import OBSERVABLES, Reading
+from tcpcc.errors import ScenarioError, unknown
+
+if TYPE_CHECKING:
+    from tcpcc.apps.conformance.flow_trace import FlowTrace
+    from tcpcc.results import Run
+    from tcpcc.scenario import Flow, Scenario
+
+CASES, SCENARIOS = "cases", "scenarios"
+_COMMON = ("traces", "path", "flow")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of an envelope.
+
+    Attributes:
+        name: unique in its case.
+        observable: a name of `OBSERVABLES`.
+        settings: its settings.
+        flow: number of the flow in the scenario, from 1.
+        low, high: bounds of a number, both allowed.
+        allowed: names of states.
+        reason: why these bounds.
+        source: section, if it differs from the case's.
+        optional: whether there may be nothing to judge.
+        exception: why the reference of this package leaves the envelope; "": it does not.
+    """
+
+    name: str
+    observable: str
+    settings: Mapping[str, Any]
+    flow: int
+    low: float
+    high: float
+    allowed: tuple[str, ...]
+    reason: str
+    source: str
+    optional: bool
+    exception: str
+
+    @classmethod
+    def of_table(cls, case: str, number: int, table: dict[str, Any]) -> Check:
+        """A [[check]] of a file; raises `ScenarioError` if it is invalid."""
+        where = f"case {case}, check {number}"
+        for needed in ("name", "observable", "reason"):
+            if not isinstance(table.get(needed), str):
+                raise ScenarioError(f"{where}: {needed}: must be a text")
+        name, reason = table.pop("name"), table.pop("reason")
+        kind = table.pop("observable")
+        if kind not in OBSERVABLES:
+            raise unknown(f"observable in {where}", kind, OBSERVABLES)
+        allowed = tuple(table.pop("allowed", ()))
+        low, high = (float(table.pop(k, d)) for k, d in (("low", -math.inf), ("high", math.inf)))
+        if bool(allowed) == (low > -math.inf or high < math.inf) or low > high:
+            raise ScenarioError(f"{where}: give low <= high, or allowed")
+        flow, source = int(table.pop("flow", 1)), table.pop("source", "")
+        optional = bool(table.pop("optional", False))
+        exception = table.pop("exception", "")
+        known = inspect.signature(OBSERVABLES[kind]).parameters
+        for setting in table:
+            if setting not in known or setting in _COMMON:
+                raise unknown(f"setting of {kind} in {where}", setting, set(known) - set(_COMMON))
+        for setting, parameter in known.items():
+            if setting not in (*_COMMON, *table) and parameter.default is parameter.empty:
+                raise ScenarioError(f"{where}: {kind} needs {setting}")
+        return cls(name, kind, table, flow, low, high, allowed, reason, source, optional, exception)
+
+    def read(self, traces: list[FlowTrace], path: KnownPath) -> Reading:
+        return OBSERVABLES[self.observable](traces, path, self.flow - 1, **self.settings)
+
+    @property
+    def envelope(self) -> str:
+        """The bounds in words: "0.98 to 1.02", "<= 3", "DOWN or CRUISE"."""
+        if self.allowed:
+            return " or ".join(self.allowed)
+        if self.low == -math.inf:
+            return f"<= {self.high:g}"
+        if self.high == math.inf:
+            return f">= {self.low:g}"
+        return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
+
+    @property
+    def measured(self) -> str:
+        """The observable with its settings, in one line."""
+        told = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}"
+                         for k, v in self.settings.items())  # fmt: skip
+        return f"{self.observable} ({told})" if told else self.observable
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario and the envelope of what is acceptable in it.
+
+    Attributes:
+        name: such as "bbr-03".
+        title: what it tests.
+        source: document that asks for it.
+        scenario_name: file in `scenarios`.
+        answers: addresses of issues that ask for it.
+        notes: what a test-bed must do beside the scenario; "": nothing.
+        checks: the envelope.
+    """
+
+    name: str
+    title: str
+    source: str
+    scenario_name: str
+    answers: tuple[str, ...]
+    notes: str
+    checks: tuple[Check, ...]
+
+    @property
+    def scenario_text(self) -> str:
+        """The scenario as TOML, as `tcpcc run` reads it."""
+        return _text(SCENARIOS, self.scenario_name)
+
+    @property
+    def text(self) -> str:
+        """The envelope as TOML."""
+        return _text(CASES, self.name)
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        from tcpcc.scenario import Scenario
+
+        return Scenario.from_toml(self.scenario_text)
+
+    def path(self, packet_sizes: Sequence[float] = ()) -> KnownPath:
+        """The scenario's path, for packets of these sizes, bytes."""
+        return KnownPath(self.scenario, packet_sizes)
+
+    def simulate(self, controller: Any = None, **settings: Any) -> Run:
+        """Run the scenario, by default with its own flows.
+
+        Args:
+            controller: a name or a `Controller` in the place of the first flow's controller.
+            **settings: of that flow: params, recovery, slow_start, transport and others of `Flow`.
+        """
+        from tcpcc.models import simulate
+
+        scenario = self.scenario
+        if controller is not None or settings:
+            given = {"controller": controller} if controller is not None else {}
+            scenario = _changed(scenario, {**given, **settings})
+        return simulate(scenario, trace=True)
+
+
+def _changed(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
+    """The scenario with another first flow; of a workload its template."""
+    if scenario.flows:
+        first: Any = scenario.flows[0]
+        return scenario.replace(flows=[_other(first, settings), *scenario.flows[1:]])
+    first = scenario.workloads[0]
+    workload = first.replace(flow=_other(first.flow, settings))
+    return scenario.replace(workloads=[workload, *scenario.workloads[1:]])
+
+
+def _other(flow: Flow, settings: Mapping[str, Any]) -> Flow:
+    """The flow without what belongs to its controller, and with other settings."""
+    if "controller" in settings and "params" not in settings:
+        settings = {**settings, "params": ()}
+    return flow.replace(**settings)
+
+
+def _text(folder: str, name: str) -> str:
+    return (files(__package__) / folder / f"{name}.toml").read_text(encoding="utf-8")
+
+
+@cache
+def cases() -> dict[str, Case]:
+    """All cases by name, in order."""
+    names = sorted(
+        file.name.removesuffix(".toml") for file in (files(__package__) / CASES).iterdir()
+    )
+    return {name: _parse(name) for name in names}
+
+
+def find(case: str | Case) -> Case:
+    """The case of this name; raises `ScenarioError` if there is none."""
+    if isinstance(case, Case):
+        return case
+    if case not in cases():
+        raise unknown("case", case, cases())
+    return cases()[case]
+
+
+def _parse(name: str) -> Case:
+    table = tomllib.loads(_text(CASES, name))
+    checks = [Check.of_table(name, k, dict(t)) for k, t in enumerate(table.pop("check", []), 1)]
+    title, source, scenario = (table.pop(key) for key in ("title", "source", "scenario"))
+    answers, notes = tuple(table.pop("answers", ())), table.pop("notes", "")
+    case = Case(name, title, source, scenario, answers, notes, tuple(checks))
+    if table or not checks or len({check.name for check in checks}) < len(checks):
+        raise ScenarioError(
+            f"case {name}: needs checks with different names; unknown keys: {[*table]}"
+        )
+    return replace(case, checks=tuple(replace(c, source=c.source or case.source) for c in checks))

@@ -1,0 +1,245 @@
+"""Run all criteria with a controller and with the standards, and judge: `tcpcc.evaluate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tcpcc.apps.evaluate.criteria import criteria
+from tcpcc.apps.evaluate.criterion import Criterion, Scenarios
+from tcpcc.apps.evaluate.dossier import BETTER, FAILS, PASSES, REFUSED, REPORTED, Dossier, Finding
+from tcpcc.apps.evaluate.sections import SECTIONS
+from tcpcc.errors import ScenarioError, TcpccError, unknown, whole
+from tcpcc.many import Simulations
+from tcpcc.models import RuleError
+from tcpcc.results.metrics import Mean, mean_ci
+from tcpcc.scenario import Flow
+
+if TYPE_CHECKING:
+    from tcpcc.controllers.controller import Controller
+    from tcpcc.results import Run
+
+STANDARDS = ("reno", "cubic")
+"""Controllers with which every number is compared: RFC 5681 and RFC 9438."""
+
+AGAINST = ("cubic", "reno", "bbr3")
+"""Controllers beside which the tested one runs, by default."""
+
+SEEDS, QUICK_SEEDS = 5, 3
+
+
+def evaluate(
+    controller: str | Controller | Flow,
+    *,
+    against: Sequence[str] = AGAINST,
+    quick: bool = False,
+    sections: Iterable[str] | None = None,
+    cellular: Sequence[str | Path] = (),
+    seeds: int | None = None,
+    jobs: int | None = None,
+    cache: str | Path | None = None,
+    progress: bool | None = None,
+) -> Dossier:
+    """Evaluate a congestion controller after RFC 9743.
+
+    Each criterion is a number from the packet model (at 100 Gb/s in trains; in crowds a
+    packet stands for several), measured with the controller and with Reno and CUBIC in its place. A
+    criterion fails if the controller is worse than the worse of the two by more than a difference
+    that does not matter, with 95 % confidence over the seeds.
+
+    Args:
+        controller: a registered name, a `Controller`, or a `Flow` with parameters, a transport
+            and so on, whose copies are used.
+        against: controllers beside which it runs.
+        quick: only the most telling criteria, with 3 seeds.
+        sections: numbers of sections of RFC 9743 to evaluate, such as "5.1.3"; "5" is all of
+            section 5. Default: all.
+        cellular: Mahimahi traces of cellular links; section 6.4 has criteria for each, besides
+            those of a generated link.
+        seeds: number of seeds, at least 2. Default: 5, quick 3.
+        jobs, cache, progress: as in `simulate_many`. A cache keeps the standards' runs, too.
+
+    Raises:
+        ScenarioError: an unknown controller or section, a trace that cannot be read, or fewer than
+            two seeds.
+    """
+    flow = controller if isinstance(controller, Flow) else Flow(controller)
+    judges = Judges(against, quick=quick, sections=sections, cellular=cellular, seeds=seeds,
+                    jobs=jobs, cache=cache, progress=progress)  # fmt: skip
+    return judges.evaluate(flow)
+
+
+class Judges:
+    """The criteria, and the standards' numbers, which are measured once for many controllers.
+
+    Args: as in `evaluate`.
+    """
+
+    def __init__(
+        self,
+        against: Sequence[str],
+        *,
+        quick: bool = False,
+        sections: Iterable[str] | None = None,
+        cellular: Sequence[str | Path] = (),
+        seeds: int | None = None,
+        **options: Any,
+    ) -> None:
+        default = QUICK_SEEDS if quick else SEEDS
+        self.seeds = whole("seeds", default if seeds is None else seeds, "", low=2)
+        self.criteria = _chosen(criteria(against, cellular), sections, quick=quick)
+        self._options = options
+        self._standards: dict[str, list[Measured]] = {}
+
+    def evaluate(self, flow: Flow) -> Dossier:
+        """The dossier of a controller, given as a flow."""
+        tested = self._measure(flow)
+        if not self._standards:
+            self._standards = {name: self._measure(Flow(name)) for name in STANDARDS}
+        findings = []
+        for k, (each, mine) in enumerate(zip(self.criteria, tested, strict=True)):
+            theirs = {name: of[k] for name, of in self._standards.items()}
+            findings.append(judge(each, mine, theirs))
+        return Dossier(flow, self.seeds, tuple(findings))
+
+    def _measure(self, flow: Flow) -> list[Measured]:
+        return measure(self.criteria, flow, self.seeds, **self._options)
+
+
+def _chosen(
+    found: Sequence[Criterion], sections: Iterable[str] | None, *, quick: bool
+) -> list[Criterion]:
+    known = [each.number for each in SECTIONS]
+    wanted = [*(sections or ())]
+    for name in wanted:
+        if not any(_within(number, name) for number in known):
+            raise unknown("section of RFC 9743", name, known)
+    chosen = [
+        each for each in found
+        if (each.quick or not quick)
+        and (not wanted or any(_within(each.section, name) for name in wanted))
+    ]  # fmt: skip
+    if not chosen:
+        raise ScenarioError(
+            f"sections = {', '.join(wanted)}: {'the quick version has' if quick else 'has'} no"
+            " criterion there"
+        )
+    return chosen
+
+
+def _within(section: str, name: str) -> bool:
+    return section == name or section.startswith(f"{name}.")
+
+
+@dataclass
+class Measured:
+    """A criterion's numbers, one for each seed, with one controller.
+
+    Attributes:
+        values: the numbers.
+        scenarios: those of the first seed.
+        runs: those of the first seed, by the scenarios' names.
+        reason: why there is no number; "": there is.
+        broken: a rule failed, as by a division by zero.
+    """
+
+    values: list[float] = field(default_factory=list)
+    scenarios: Scenarios = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    reason: str = ""
+    broken: bool = False
+
+    @property
+    def mean(self) -> Mean:
+        return mean_ci(self.values)
+
+
+def measure(wanted: Sequence[Criterion], flow: Flow, seeds: int, **options: Any) -> list[Measured]:
+    """The numbers of criteria for one kind of flow; simulations run in parallel."""
+    found = [Measured() for _ in wanted]
+    kinds: dict[tuple[Any, ...], list[int]] = {}  # by the options of the simulation
+    for k, each in enumerate(wanted):
+        try:
+            found[k].scenarios = each.build(flow)
+            kinds.setdefault(tuple(each.options.items()), []).append(k)
+        except TcpccError as error:
+            found[k].reason = str(error)
+    for settings, members in kinds.items():
+        told = {"title": flow.controller, **dict(settings), **options}
+        _fill(found, wanted, members, seeds, **told)
+    return found
+
+
+def _fill(
+    found: Sequence[Measured], wanted: Sequence[Criterion], members: Sequence[int], seeds: int,
+    *, progress: bool | None = None, title: str | None = None, **options: Any,
+) -> None:  # fmt: skip
+    """Measure some criteria with the same options.
+
+    A number is read as soon as its runs are finished; only those of the first seed are kept.
+    """
+    todo = [
+        (k, seed, name, scenario.replace(seed=seed))
+        for k in members
+        for seed in range(1, seeds + 1)
+        for name, scenario in found[k].scenarios.items()
+    ]
+    runs: dict[tuple[int, int], dict[str, Run]] = {}
+    values: dict[tuple[int, int], float] = {}
+    causes: dict[int, Exception] = {}
+    first: dict[int, int] = {}
+    with Simulations([each[-1] for each in todo], **options) as simulations:
+        for at, run in simulations.finished(progress, title):
+            k, seed, name, _ = todo[at]
+            if isinstance(run, Exception):
+                if at <= first.setdefault(k, at):
+                    first[k], causes[k] = at, run
+                continue
+            of_seed = runs.setdefault((k, seed), {})
+            of_seed[name] = run
+            if len(of_seed) == len(found[k].scenarios):
+                values[k, seed] = wanted[k].read(of_seed)
+                if seed > 1:
+                    del runs[k, seed]
+    for k in members:
+        one = found[k]
+        one.broken = isinstance(causes.get(k), RuleError)
+        one.reason = " ".join(str(causes.get(k, "")).split())
+        if not one.reason:
+            one.values = [values[k, seed] for seed in range(1, seeds + 1)]
+            one.runs = runs[k, 1]
+
+
+def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]) -> Finding:
+    """Compare with the standards.
+
+    With m the mean and h the half width of its 95 % confidence interval, and s the standards'
+    means: where less is better it fails if m - h > max(s) + slack, and is better than both if
+    m + h < min(s) - slack; where more is better alike, with the signs changed. It fails, too, if
+    a rule of the controller fails.
+    """
+    means = {name: each.mean for name, each in standards.items()}
+    known = [each.mean for each in means.values() if not math.isnan(each.mean)]
+    own = tested.mean
+    if tested.broken:
+        verdict = FAILS
+    elif tested.reason or math.isnan(own.mean):
+        verdict = REFUSED
+    elif not known or not criterion.needed:
+        verdict = REPORTED
+    else:
+        sign = 1.0 if criterion.less else -1.0
+        worst, best = (end(sign * each for each in known) for end in (max, min))
+        half = 0.0 if math.isnan(own.half_width) else own.half_width
+        verdict = PASSES
+        if sign * own.mean - half > worst + criterion.slack:
+            verdict = FAILS
+        elif sign * own.mean + half < best - criterion.slack:
+            verdict = BETTER
+    theirs = {name: each.runs for name, each in standards.items()}
+    return Finding(
+        criterion, own, means, verdict, tested.reason, tested.scenarios, tested.runs, theirs,
+    )  # fmt: skip

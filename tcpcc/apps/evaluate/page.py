@@ -1,0 +1,82 @@
+"""A dossier as one HTML page: verdicts, numbers beside the standards', pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from tcpcc.apps.evaluate.criterion import WITH
+from tcpcc.apps.evaluate.dossier import ORDER, Dossier, Finding
+from tcpcc.apps.evaluate.pictures import picture, sketch, strip
+from tcpcc.apps.evaluate.sections import SECTIONS
+from tcpcc.errors import TcpccError
+
+TEMPLATE = "dossier.html"
+
+
+def page(dossier: Dossier) -> str:
+    """The page's text; it needs no other file.
+
+    Raises:
+        TcpccError: Jinja2 is not installed.
+    """
+    table = dossier.sections()
+    sections = []
+    for section in SECTIONS:
+        found = [each for each in dossier.findings if each.criterion.section == section.number]
+        sections.append(
+            {
+                "section": section,
+                "verdict": table.loc[section.number, "verdict"],
+                "rows": [(each, _strip(each), sketch(each)) for each in found],
+                "picture": picture(_telling(found)),
+            }
+        )
+    standards = list(dossier.findings[0].standards) if dossier.findings else []
+    return rendered(TEMPLATE, dossier=dossier, sections=sections, standards=standards)
+
+
+def rendered(template: str, **content: Any) -> str:
+    """A template of this folder with its content.
+
+    Raises:
+        TcpccError: Jinja2 is not installed.
+    """
+    from tcpcc import __version__
+
+    return str(_template(template).render(version=__version__, **content))
+
+
+def strip_drawn(of: Mapping[str, Any], name: str) -> str:
+    """A strip (`tcpcc.apps.evaluate.pictures.strip`) of the controller `name` as SVG."""
+    return str(_template("drawn.html").module.strip(of, name))
+
+
+@cache
+def _template(name: str) -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise TcpccError("a page needs Jinja2: pip install 'tcpcc[evaluate]'") from None
+    pages = PackageLoader("tcpcc.apps.evaluate", ".")
+    world = Environment(undefined=StrictUndefined, autoescape=True, loader=pages)
+    world.filters["number"] = _number
+    return world.get_template(name)
+
+
+def _number(x: float) -> str:
+    return "-" if math.isnan(x) else f"{x:.3g}"
+
+
+def _telling(findings: Sequence[Finding]) -> Finding | None:
+    """The finding to draw: the first of the section's verdict that has a run."""
+    drawn = [each for each in findings if WITH in each.runs]
+    return min(drawn, key=lambda each: ORDER.index(each.verdict), default=None)
+
+
+def _strip(finding: Finding) -> dict[str, Any]:
+    means = {name: mean.mean for name, mean in finding.standards.items()}
+    value = finding.value
+    return strip(value.mean, value.half_width, means, finding.criterion.unit)

@@ -1,0 +1,267 @@
+"""The target BPF C for Linux: every double is an `f64`, every operation on it a call.
+
+The kernel has no floating point. ``bpf/float64.h`` has IEEE arithmetic in 64-bit integers, and
+``bpf/runtime.bpf.h`` fills the sample and calls the rules. Both are written into the file, so that
+it is all that clang needs.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from tcpcc.apps.export.c import declared, head, identifier, initial
+from tcpcc.apps.export.form import BOOL, FLOAT, INT, NONE
+from tcpcc.apps.export.translate import translate
+from tcpcc.apps.export.writer import Writer, bits, member
+from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
+from tcpcc.controllers.controller import WINDOW, Controller
+from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.errors import ScenarioError
+
+FILES = Path(__file__).parent / "bpf"
+FLOAT64, RUNTIME = "float64.h", "runtime.bpf.h"
+
+MOST_TURNS = 256  # of a loop; the verifier must see its end
+
+OPAQUE = """\
+/* Hides from clang how often a loop runs: it would compute a sum over the turns as a product of
+ * 128 bits, which BPF does not have. */
+#define LOOP_OPAQUE(turns) __asm__ volatile("" : "+r"(turns))"""
+
+#: Fields of the sample that the kernel provides -> their source.
+KERNEL: dict[str, str] = {
+    "now": "tcp_mstamp",
+    "acked": "acked of cong_avoid, acked_sacked of the rate sample",
+    "delivered": "pkts_acked",
+    "rtt": "rtt_us of pkts_acked, with every_ack of the rate sample",
+    "srtt": "srtt_us",
+    "base_rtt": "smallest rtt",
+    "max_rtt": "largest rtt",
+    "round_rtt": "mean rtt of the round",
+    "round_min_rtt": "smallest rtt of the round",
+    "round_time": "tcp_mstamp at both ends of the round",
+    "round_packets": "snd_nxt at both ends of the round, mss_cache",
+    "inflight": "packets_out",
+    "window": "cwnd of the state, snd_wnd",
+    "transmits": "icsk_retransmits; 1 on a loss",
+    "limited": "is_cwnd_limited",
+    "growing": "acked, acked_sacked, is_cwnd_limited",
+    "clock": "tcp_mstamp less idle periods, from tcp_wstamp_ns",
+    "marked": "delivered_ce",
+    "ce": "delivered_ce",
+    "pipe": "packets_out, sacked_out, lost_out, retrans_out",
+    "total_delivered": "delivered",
+    "delivery_rate": "delivered and interval_us of the rate sample",
+    "rate_interval": "interval_us of the rate sample",
+    "rate_delivered": "delivered of the rate sample",
+    "app_limited": "is_app_limited of the rate sample",
+    "phase": "state of the loss recovery, set_state",
+    "piece": "sk_pacing_rate, sk_pacing_shift, mss_cache",
+    "idle": "tcp_wstamp_ns",
+    "packet_size": "mss_cache",
+}
+
+#: Fields that it does not provide -> why.
+MISSING: dict[str, str] = {
+    "lost": "the kernel stores no count of losses with a packet",
+    "lost_inflight": "the kernel stores no packets in flight with a packet",
+    "owd": "the kernel's clocks are not synchronized with the receiver's",
+    "hops": "a sender does not know the number of links",
+}
+
+HELPERS = {
+    "larger": (
+        "/* Python's max(): the first argument unless the second is beyond it. */\n"
+        "F64_INLINE f64 rule_larger(f64 a, f64 b)\n{\n    return f64_lt(a, b) ? b : a;\n}"
+    ),
+    "smaller": (
+        "/* Python's min(). */\n"
+        "F64_INLINE f64 rule_smaller(f64 a, f64 b)\n{\n    return f64_lt(b, a) ? b : a;\n}"
+    ),
+    "larger_int": "F64_INLINE s64 larger_int(s64 a, s64 b)\n{\n    return b > a ? b : a;\n}",
+    "smaller_int": "F64_INLINE s64 smaller_int(s64 a, s64 b)\n{\n    return b < a ? b : a;\n}",
+    "abs_int": "F64_INLINE s64 abs_int(s64 a)\n{\n    return a < 0 ? -a : a;\n}",
+    "trunc": (
+        "/* Without its fraction. */\n"
+        "F64_INLINE f64 rule_trunc(f64 x)\n{\n"
+        "    return f64_lt(x, F64(0x0000000000000000)) ? f64_ceil(x) : f64_floor(x);\n}"
+    ),
+    "place": (
+        "/* Index into an array, from its end if negative; never beyond the array. */\n"
+        "F64_INLINE u64 place(s64 k, u64 size)\n{\n"
+        "    if (k < 0)\n        k += size;\n"
+        "    u64 at = k;\n"
+        "    return at < size ? at : k < 0 ? 0 : size - 1;\n}"
+    ),
+    "floor_div": (
+        "/* Python's //. */\n"
+        "F64_GLOBAL f64 rule_floor_div(f64 x, f64 y)\n{\n"
+        "    f64 zero = F64(0x0000000000000000), one = F64(0x3ff0000000000000);\n"
+        "    if (f64_eq(y, zero))\n        return f64_div(x, y);\n"
+        "    f64 infinite = F64(0x7ff0000000000000), negative = (x ^ y) >> 63;\n"
+        "    if (f64_eq(f64_abs(y), infinite) && f64_lt(f64_abs(x), infinite))\n"
+        "        return f64_eq(x, zero) || !negative ? negative << 63 : F64(0xbff0000000000000);\n"
+        "    f64 share = f64_div(f64_sub(x, f64_mod(x, y)), y);\n"
+        "    if (f64_eq(share, zero))\n"
+        "        return (f64_div(x, y) >> 63) << 63;\n"
+        "    f64 down = f64_floor(share);\n"
+        "    return f64_lt(F64(0x3fe0000000000000), f64_sub(share, down)) ? f64_add(down, one)"
+        " : down;\n}"
+    ),
+    "mod_int": (
+        "/* Python's %: the result has the sign of the divisor; 0 for a divisor of 0. */\n"
+        "F64_INLINE s64 mod_int(s64 x, s64 y)\n{\n"
+        "    if (y == 0)\n        return 0;\n"
+        "    u64 size = y < 0 ? -(u64)y : (u64)y;\n"
+        "    u64 rest = (x < 0 ? -(u64)x : (u64)x) % size;\n"
+        "    if (rest != 0 && (x < 0) != (y < 0))\n        rest = size - rest;\n"
+        "    return y < 0 ? -(s64)rest : (s64)rest;\n}"
+    ),
+    "floor_div_int": (
+        "/* Python's //; 0 for a divisor of 0. */\n"
+        "F64_INLINE s64 floor_div_int(s64 x, s64 y)\n{\n"
+        "    if (y == 0)\n        return 0;\n"
+        "    u64 size = y < 0 ? -(u64)y : (u64)y, whole = x < 0 ? -(u64)x : (u64)x;\n"
+        "    if ((x < 0) == (y < 0))\n        return whole / size;\n"
+        "    return -(s64)((whole + size - 1) / size);\n}"
+    ),
+}
+
+
+class Linux:
+    """The target for the translator and for the writer."""
+
+    name = "BPF"
+    functions = frozenset(("sqrt", "cbrt", "exp", "log", "pow"))
+    by_name = True
+    missing: Mapping[str, str] = MISSING
+    types: Mapping[str, str] = MappingProxyType(
+        {
+            FLOAT: "f64",
+            INT: "s64",
+            BOOL: "int",
+            NONE: "int",
+            "bits": "u64",
+        }
+    )
+    soft = True
+    bounded_loops = True
+    null_checks = True
+    most_arguments = 5
+    global_helpers = True
+
+    def __init__(self, prefix: str, values: Mapping[str, float]) -> None:
+        self.prefix = prefix
+        self.constants: Mapping[str, float] | None = values
+
+    def record(self, kind: str, written: bool) -> str:
+        return f"struct {kind} *"
+
+    def rule(self, name: str) -> str:
+        return f"rule_{name}"
+
+    def helper(self, name: str) -> str:
+        return f"{self.prefix}_{name}"
+
+    def small(self, name: str) -> str:
+        return f"rule_{name}" if name in ("larger", "smaller", "trunc", "floor_div") else name
+
+
+def check(controller: Controller) -> None:
+    """Refuse what the kernel cannot have, whatever the rules say."""
+    if controller.header:
+        raise ScenarioError(
+            f"controller {controller.name!r}: header = {dict(controller.header)}: packets of"
+            " Linux have no fields for it: cannot be exported to BPF"
+        )
+    if controller.stamps:
+        raise ScenarioError(
+            f"controller {controller.name!r}: stamps = {dict(controller.stamps)}: the kernel cannot"
+            " store a value of a rule with a packet: cannot be exported to BPF"
+        )
+
+
+def rules(controller: Controller, values: Mapping[str, float]) -> str:
+    """The rules of a controller as BPF C, without the arithmetic and the runtime.
+
+    Args:
+        controller: whose rules to write.
+        values: all parameters, which are constants in the text.
+
+    Raises:
+        ScenarioError: what the kernel cannot have; one line.
+    """
+    check(controller)
+    dialect = Linux(identifier(controller.name), values)
+    program = translate(controller, dialect)
+    writer = Writer(program, dialect)
+    functions = [writer.function(one) for one in program.functions]
+    needed = [HELPERS[name] for name in HELPERS if name in writer.helpers]
+    constants = "\n".join(writer.constants.values())
+    parts = [_features(controller), _records(controller), _start(controller)]
+    return "\n\n".join([*parts, *([constants] if constants else []), *needed, *functions]) + "\n"
+
+
+def _features(controller: Controller) -> str:
+    """What the runtime must know."""
+    have = [f"HAS_{name.upper()}" for name, rule in controller.rules.items() if rule is not None]
+    have += [f"HAS_{n.upper()}" for n in ("pacing_rate", "wake_at") if n in controller.state]
+    have += ["EVERY_ACK"] if controller.every_ack else []
+    have += ["OWNS_WINDOW"] if controller.window == "own" else []
+    have += ["READS_RATE"] if controller.reads_of_packets else []
+    lines = [f"#define CONTROL {identifier(controller.name)[:15]}"]
+    lines += [f"#define {one}" for one in have]
+    lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif", "", OPAQUE]
+    return "\n".join([*lines, "", "typedef f64_s s64;", "typedef f64_u u64;"])
+
+
+def _records(controller: Controller) -> str:
+    state = [declared(f"f64 {n};", u, d) for n, (_, u, d) in WINDOW.items()]
+    for name, one in controller.state.items():
+        size = f"[{one.size}]" if one.size > 1 else ""
+        kind = "s64" if one.kind is int else "f64"
+        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.meaning))
+    if controller.chance:
+        state += [f"    s64 {name};" for name, _ in STREAM_FIELDS]
+    sample = [
+        declared(f"f64 {name};", unit, KERNEL.get(name, "no rule here reads it"))
+        for name, (unit, _, _) in SAMPLE_FIELDS.items()
+    ]
+    return "\n".join(["struct state {", *state, "};", "", "struct sample {", *sample, "};"])
+
+
+def _start(controller: Controller) -> str:
+    def number(value: float) -> str:
+        return f"{bits(value)} /* {value!r} */"
+
+    lines = [f"    {line}" for line in initial(controller, number)]
+    return "\n".join(["F64_INLINE void state_init(struct state *s)", "{", *lines, "}"])
+
+
+def source(controller: Controller, values: Mapping[str, float]) -> str:
+    """The whole file: arithmetic, rules and runtime.
+
+    Raises:
+        ScenarioError: what the kernel cannot have; one line.
+    """
+    text = rules(controller, values)
+    given = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    notes = [
+        "Every double is an f64, the bits of an IEEE 754 double in an integer, so that the rules",
+        "compute here what they compute in tcpcc. Times are in seconds, windows in packets, rates",
+        f"in packets per second. A loop has at most {MOST_TURNS} turns.",
+        "",
+        *textwrap.wrap(f"Parameters: {given or 'none'}.", 95),
+    ]
+    return "\n".join([head(controller, *notes), _inlined(FLOAT64), text, _inlined(RUNTIME)])
+
+
+def _inlined(name: str) -> str:
+    """The text of a file of the package."""
+    file = FILES / name
+    if not file.is_file():
+        raise ScenarioError(f"to = 'bpf': {name} is missing from this installation")
+    return file.read_text(encoding="utf-8")

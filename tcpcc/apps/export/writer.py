@@ -1,0 +1,535 @@
+"""C text of a program in the intermediate form. What differs between targets is in a `Dialect`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from tcpcc.apps.export.form import (
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    PARAMS,
+    SAMPLE,
+    STATE,
+    Array,
+    ArrayField,
+    ArrayVar,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Const,
+    Do,
+    Element,
+    Field,
+    For,
+    Function,
+    If,
+    Leave,
+    Logic,
+    Loop,
+    Math,
+    Not,
+    Program,
+    Record,
+    Return,
+    Select,
+    Table,
+    Unary,
+    Var,
+    While,
+    walk,
+)
+
+_KEYWORDS: frozenset[str] = frozenset(
+    """
+    alignas alignof and asm atomic auto bool break case char complex const constexpr
+    continue default do double else enum extern false float for goto if imaginary inline
+    int int64_t long nullptr register restrict return short signed sizeof static struct
+    switch thread_local true typedef typeof union unsigned void volatile while f64 s64 u64
+    NULL NAN INFINITY I
+    """.split()  # noqa: SIM905
+)
+#: Names of math.h and of the compiler that a local variable must not hide.
+_LIBRARY: frozenset[str] = frozenset(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp
+    exp2 expm1 fabs floor fmod gamma j0 j1 jn lgamma log log10 log1p log2 main nearbyint
+    pow rint round signgam sin sinh sqrt tan tanh tgamma trunc y0 y1 yn larger
+    smaller to_int place larger_int smaller_int floor_div floor_div_int mod mod_int turns
+    """.split()  # noqa: SIM905
+)
+
+#: Macros of math.h, of the compiler and of the files in bpf/.
+_MACRO = re.compile(
+    r"[fF]64\w*|(M|FP|MATH|HUGE|HAS)_\w+|U?INT\w+|LOOP_\w+|CONTROL|EVERY_ACK|OWNS_WINDOW"
+    r"|READS_RATE|DOMAIN|SING|(OVER|UNDER)FLOW|[PT]LOSS|unix|linux|__\w+"
+)
+
+PRIMARY, UNARY, TIMES, PLUS, SHIFT, LESS, EQUAL, BITS, AND, OR, CHOICE = range(16, 5, -1)
+_INFIX = {
+    "mul": ("*", TIMES), "add": ("+", PLUS), "sub": ("-", PLUS), "div": ("/", TIMES),
+    "and": ("&", BITS), "or": ("|", BITS), "xor": ("^", BITS),
+    "shl": ("<<", SHIFT), "shr": (">>", SHIFT),
+}  # fmt: skip
+_STEPS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_RELATIONS = {
+    "lt": ("<", LESS), "le": ("<=", LESS), "gt": (">", LESS), "ge": (">=", LESS),
+    "eq": ("==", EQUAL), "ne": ("!=", EQUAL),
+}  # fmt: skip
+_SWAPPED = {"gt": "lt", "ge": "le"}
+
+Text = tuple[str, int]
+"""A C expression, and how tightly its outermost operator binds."""
+
+
+class Dialect(Protocol):
+    """How a target writes what C compilers do not agree on.
+
+    Attributes:
+        types: C's name of each type.
+        soft: floats are integers with the bits of a double; every operation is a call.
+        bounded_loops: a loop has at most LOOP_LIMIT turns, counted in an opaque variable; the text
+            defines LOOP_LIMIT and LOOP_OPAQUE.
+        null_checks: a function returns at once if a record is a null pointer.
+        most_arguments: of a function that is not inlined.
+        global_helpers: helpers are global, return a number and are never inlined.
+    """
+
+    types: Mapping[str, str]
+    soft: bool
+    bounded_loops: bool
+    null_checks: bool
+    most_arguments: int
+    global_helpers: bool
+
+    def record(self, kind: str, written: bool) -> str:
+        """C's type of a pointer to a record, with a space or a star at the end."""
+
+    def rule(self, name: str) -> str:
+        """Name of the function of a rule."""
+
+    def helper(self, name: str) -> str:
+        """Name of the function of a helper."""
+
+    def small(self, name: str) -> str:
+        """Name of one of the small functions that a text may need."""
+
+
+def literal(value: float) -> str:
+    """A double in C, with the same bits."""
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return repr(value)
+
+
+def bits(value: float) -> str:
+    """The bits of a double as an integer in C."""
+    import struct
+
+    (word,) = struct.unpack("<Q", struct.pack("<d", value))
+    return f"F64(0x{word:016x})"
+
+
+def integer(value: int) -> str:
+    if value == -(2**63):
+        return "(-9223372036854775807LL - 1)"
+    return str(value) if abs(value) < 2**31 else f"{value}LL"
+
+
+def _reserved(name: str) -> bool:
+    """Whether C has another meaning for this name wherever it stands."""
+    return name in _KEYWORDS or _MACRO.fullmatch(name) is not None
+
+
+def member(name: str) -> str:
+    """Name of a member of a struct."""
+    return f"{name}_" if _reserved(name) else name
+
+
+class Writer:
+    """Writes the functions of a program.
+
+    Attributes:
+        helpers: small functions that the text needs beside these ("larger", "mod_int", ...).
+        constants: definitions of named constants and tables: name -> text.
+    """
+
+    def __init__(self, program: Program, dialect: Dialect) -> None:
+        self.program, self.dialect = program, dialect
+        self.helpers: set[str] = set()
+        self.constants: dict[str, str] = {}
+        self.names: dict[Function, str] = {}
+        self._values: dict[str, tuple[Any, ...]] = {}
+        self._records: dict[str, str] = {}
+        self.sample_written = any(
+            isinstance(node, Assign)
+            and isinstance(node.target, Field)
+            and node.target.record == SAMPLE
+            for function in program.functions
+            for node in walk(function.body)
+        )
+        for name, function in program.rules.items():
+            self.names[function] = dialect.rule(name)
+        for function in program.functions:
+            if function not in self.names:
+                self.names[function] = self._free_name(function)
+
+    def _free_name(self, function: Function) -> str:
+        taken = set(self.names.values())
+        wanted = [function.name, f"{function.module}_{function.name}"]
+        for k in range(len(self.program.functions) + 2):
+            plain = wanted[k] if k < 2 else f"{function.name}_{k}"
+            if self.dialect.helper(plain) not in taken:
+                return self.dialect.helper(plain)
+        raise AssertionError("a program has as many names as functions")
+
+    # -------------------------------------------------------------------------- functions
+
+    def prototype(self, function: Function) -> str:
+        """The head of a function, without a semicolon."""
+        dialect = self.dialect
+        given = []
+        for name, type_ in function.arguments:
+            if type_ in (STATE, PARAMS, SAMPLE):
+                if type_ == PARAMS and dialect.soft:
+                    continue
+                given.append(f"{dialect.record(type_, self.sample_written)}{self.local(name)}")
+            elif isinstance(type_, Array):
+                given.append(f"{dialect.types[type_.of]} *{self.local(name)}")
+            else:
+                given.append(f"{dialect.types[type_]} {self.local(name)}")
+        result = dialect.types[function.returns]
+        if dialect.global_helpers:
+            if len(given) > dialect.most_arguments:
+                result = f"F64_INLINE {result}"
+            else:
+                result = f"F64_GLOBAL {result}"
+        elif not function.rule:
+            result = f"static {result}"
+        return f"{result} {self.names[function]}({', '.join(given) or 'void'})"
+
+    def function(self, function: Function) -> str:
+        """A function with its comment."""
+        self._records = {}
+        for name, type_ in function.arguments:
+            if type_ in (STATE, PARAMS, SAMPLE):
+                self._records.setdefault(type_, self.local(name))
+        body = function.body
+        declared = self._declared_in_place(body, {name for name, _ in function.arguments})
+        used = {node.name for node in walk(body) if isinstance(node, Var)}
+        used -= {node.name for node in walk(body) if isinstance(node, For)}
+        lines = [f"/* {_comment(function.doc)} */"] if function.doc else []
+        lines += [f"{self.prototype(function)}", "{"]
+        if self.dialect.null_checks:
+            pointers = [self._records[k] for k in (STATE, SAMPLE) if k in self._records]
+            if pointers:
+                lines.append(f"    if ({' || '.join(f'!{one}' for one in pointers)})")
+                lines.append("        return 0;")
+        for name, type_ in function.variables.items():
+            if name in used and name not in declared:
+                lines.append(f"    {self.dialect.types[type_]} {self.local(name)} = 0;")
+        written = self.block(body, 1, declared)
+        if not self.dialect.soft:
+            given = [self.local(name) for name, _ in function.arguments]
+            used_names = set(re.findall(r"\w+", "\n".join(written)))
+            lines += [f"    (void){name};" for name in given if name not in used_names]
+        lines += written
+        if self.dialect.global_helpers and not _returns(body):
+            lines.append("    return 0;")
+        return "\n".join([*lines, "}"])
+
+    def _declared_in_place(self, body: list[Any], arguments: set[str]) -> dict[str, int]:
+        """Variables of which the first use is an assignment outside of all blocks: name -> the
+        statement's identity."""
+        seen = set(arguments)
+        found: dict[str, int] = {}
+        for node in body:
+            if isinstance(node, Assign) and isinstance(node.target, Var):
+                name = node.target.name
+                inside = {n.name for n in walk(node.value) if isinstance(n, Var)}
+                if name not in seen | inside:
+                    found[name] = id(node)
+            seen |= {n.name for n in walk(node) if isinstance(n, Var)}
+        return found
+
+    # ------------------------------------------------------------------------- statements
+
+    def block(self, body: list[Any], depth: int, declared: dict[str, int]) -> list[str]:
+        margin = "    " * depth
+        return [
+            line if not line else margin + line
+            for node in body
+            for line in self.statement(node, declared)
+        ]
+
+    def statement(self, node: Any, declared: dict[str, int]) -> Iterator[str]:
+        if isinstance(node, Assign):
+            if isinstance(node.target, Var) and declared.get(node.target.name) == id(node):
+                head = f"{self.dialect.types[node.target.type]} {self.text(node.target)}"
+                yield f"{head} = {self.text(node.value)};"
+            else:
+                yield self._assignment(node)
+        elif isinstance(node, Do):
+            yield f"{self.text(node.value)};"
+        elif isinstance(node, If):
+            yield from self._if(node, declared)
+        elif isinstance(node, While):
+            yield from self._looped(self.text(node.test), node.body, declared)
+        elif isinstance(node, Loop):
+            yield from self._looped("", node.body, declared)
+        elif isinstance(node, For):
+            yield from self._for(node, declared)
+        elif isinstance(node, Leave):
+            yield f"{node.word};"
+        elif isinstance(node, Return):
+            nothing = " 0" if self.dialect.global_helpers else ""
+            yield f"return{nothing if node.value is None else ' ' + self.text(node.value)};"
+
+    def _assignment(self, node: Assign) -> str:
+        target, value = self.text(node.target), node.value
+        step = isinstance(value, Binary) and value.op in _STEPS and value.left == node.target
+        if step and not (self.dialect.soft and value.type == FLOAT):
+            return f"{target} {_STEPS[value.op]}= {self.text(value.right)};"
+        return f"{target} = {self.text(value)};"
+
+    def _if(self, node: If, declared: dict[str, int], word: str = "if") -> Iterator[str]:
+        if not node.yes and not node.no:
+            yield f"(void)({self.text(node.test)});"
+            return
+        if not node.yes:
+            flipped = Not(node.test)
+            if isinstance(node.test, Not):
+                flipped = node.test.value
+            yield from self._if(If(flipped, node.no, []), declared, word)
+            return
+        yield f"{word} ({self.text(node.test)}) {{"
+        yield from self.block(node.yes, 1, declared)
+        if len(node.no) == 1 and isinstance(node.no[0], If) and (node.no[0].yes or node.no[0].no):
+            yield from self._if(node.no[0], declared, "} else if")
+            return
+        if node.no:
+            yield "} else {"
+            yield from self.block(node.no, 1, declared)
+        yield "}"
+
+    def _looped(self, test: str, body: list[Any], declared: dict[str, int]) -> Iterator[str]:
+        if self.dialect.bounded_loops:
+            more = f" && ({test})" if test else ""
+            yield f"for (int turns = 0; turns < LOOP_LIMIT{more}; turns++) {{"
+            yield "    LOOP_OPAQUE(turns);"
+        else:
+            yield f"while ({test}) {{" if test else "for (;;) {"
+        yield from self.block(body, 1, declared)
+        yield "}"
+
+    def _for(self, node: For, declared: dict[str, int]) -> Iterator[str]:
+        k = self.local(node.name)
+        type_ = self.dialect.types[INT]
+        sign = "<" if node.step > 0 else ">"
+        step = {1: f"{k}++", -1: f"{k}--"}.get(node.step, f"{k} += {node.step}")
+        start, stop = self.text(node.start), self.text(node.stop)
+        fixed = isinstance(node.start, Const) and isinstance(node.stop, Const)
+        if self.dialect.bounded_loops and not fixed:
+            yield f"for ({type_} {k} = {start}, turns = 0;"
+            yield f"     turns < LOOP_LIMIT && {k} {sign} {stop}; turns++, {step}) {{"
+            yield "    LOOP_OPAQUE(turns);"
+        else:
+            yield f"for ({type_} {k} = {start}; {k} {sign} {stop}; {step}) {{"
+        yield from self.block(node.body, 1, declared)
+        yield "}"
+
+    # ------------------------------------------------------------------------ expressions
+
+    def local(self, name: str) -> str:
+        """C's name of a local variable."""
+        taken = _reserved(name) or name in _LIBRARY or name in self.names.values()
+        return f"{name}_" if taken or name in self.constants else name
+
+    def text(self, node: Any) -> str:
+        return self.expression(node)[0]
+
+    def bound(self, node: Any, least: int) -> str:
+        """The expression, in brackets if its operator binds less than `least`."""
+        text, binds = self.expression(node)
+        return text if binds >= least else f"({text})"
+
+    def expression(self, node: Any) -> Text:
+        made: Text = getattr(self, f"_{type(node).__name__.lower()}")(node)
+        return made
+
+    def _call_of(self, name: str, *arguments: Any) -> Text:
+        return f"{name}({', '.join(self.text(one) for one in arguments)})", PRIMARY
+
+    def _needed(self, name: str, *arguments: Any) -> Text:
+        """A call of one of the small functions in the text."""
+        self.helpers.add(name)
+        return self._call_of(self.dialect.small(name), *arguments)
+
+    def _const(self, node: Const) -> Text:
+        if node.type == BOOL:
+            return ("1" if node.value else "0"), PRIMARY
+        if self.dialect.soft and node.type == FLOAT:
+            name = f"{node.name} = " if node.name else ""
+            return f"{bits(node.value)} /* {name}{node.value!r} */", PRIMARY
+        if node.name and not math.isinf(node.value):
+            return self._named(node), PRIMARY
+        text = literal(node.value) if node.type == FLOAT else integer(node.value)
+        return text, UNARY if text.startswith("-") else PRIMARY
+
+    def _named(self, node: Const) -> str:
+        text = literal(node.value) if node.type == FLOAT else integer(node.value)
+        kind = f"static const {self.dialect.types[node.type]} {{}} = {text};"
+        return self._defined(node.name, (node.type, text), kind)
+
+    def _defined(self, name: str, value: tuple[Any, ...], text: str) -> str:
+        """The name under which a constant is defined: one name for each value."""
+        plain = name.upper()
+        while _reserved(plain) or self._values.get(plain, value) != value:
+            plain += "_"
+        self._values[plain] = value
+        self.constants[plain] = text.format(plain)
+        return plain
+
+    def _var(self, node: Var) -> Text:
+        return self.local(node.name), PRIMARY
+
+    def _field(self, node: Field) -> Text:
+        return f"{self._records[node.record]}->{member(node.name)}", PRIMARY
+
+    def _arrayfield(self, node: ArrayField) -> Text:
+        return f"{self._records[STATE]}->{member(node.name)}", PRIMARY
+
+    def _arrayvar(self, node: ArrayVar) -> Text:
+        return self.local(node.name), PRIMARY
+
+    def _table(self, node: Table) -> Text:
+        one = integer
+        if node.type.of == FLOAT:
+            one = bits if self.dialect.soft else literal
+        values = ", ".join(one(value) for value in node.values)
+        kind = self.dialect.types[node.type.of]
+        text = f"static const {kind} {{}}[{node.type.size}] = {{{{{values}}}}};"
+        return self._defined(node.name, (node.type, values), text), PRIMARY
+
+    def _element(self, node: Element) -> Text:
+        array = self.text(node.array)
+        if node.known:
+            return f"{array}[{self.text(node.index)}]", PRIMARY
+        self.helpers.add("place")
+        return f"{array}[place({self.text(node.index)}, {node.array.type.size})]", PRIMARY
+
+    def _record(self, node: Record) -> Text:
+        return self._records[node.record], PRIMARY
+
+    def _unary(self, node: Unary) -> Text:
+        if node.op == "invert":
+            return f"~{self.bound(node.value, UNARY)}", UNARY
+        if self.dialect.soft and node.type == FLOAT:
+            return self._call_of("f64_neg", node.value)
+        return f"-{self.bound(node.value, PRIMARY)}", UNARY
+
+    def _binary(self, node: Binary) -> Text:
+        soft = self.dialect.soft and node.type == FLOAT
+        if node.op in ("floordiv", "mod"):
+            if soft and node.op == "mod":
+                return self._call_of("f64_mod", node.left, node.right)
+            name = "floor_div" if node.op == "floordiv" else "mod"
+            if node.type == INT:
+                name += "_int"
+            return self._needed(name, node.left, node.right)
+        if soft:
+            return self._call_of(f"f64_{node.op}", node.left, node.right)
+        if node.op == "shl":
+            u, i = self.dialect.types["bits"], self.dialect.types[INT]
+            return f"({i})(({u}){self.bound(node.left, PRIMARY)} << {self.text(node.right)})", UNARY
+        sign, binds = _INFIX[node.op]
+        if binds in (BITS, SHIFT):
+            left, right = (self.bound(one, UNARY) for one in (node.left, node.right))
+        else:
+            left, right = self.bound(node.left, binds), self.bound(node.right, binds + 1)
+        return f"{left} {sign} {right}", binds
+
+    def _compare(self, node: Compare) -> Text:
+        if self.dialect.soft and node.left.type == FLOAT:
+            if node.op == "ne":
+                return f"!{self._call_of('f64_eq', node.left, node.right)[0]}", UNARY
+            if node.op in _SWAPPED:
+                return self._call_of(f"f64_{_SWAPPED[node.op]}", node.right, node.left)
+            return self._call_of(f"f64_{node.op}", node.left, node.right)
+        sign, binds = _RELATIONS[node.op]
+        left, right = self.bound(node.left, binds + 1), self.bound(node.right, binds + 1)
+        return f"{left} {sign} {right}", binds
+
+    def _logic(self, node: Logic) -> Text:
+        sign, binds = ("&&", AND) if node.op == "and" else ("||", OR)
+        sides = []
+        for one in (node.left, node.right):
+            mixed = isinstance(one, Logic) and one.op != node.op
+            sides.append(f"({self.text(one)})" if mixed else self.bound(one, binds))
+        return f"{sides[0]} {sign} {sides[1]}", binds
+
+    def _not(self, node: Not) -> Text:
+        return f"!{self.bound(node.value, PRIMARY)}", UNARY
+
+    def _select(self, node: Select) -> Text:
+        test = self.bound(node.test, CHOICE + 1)
+        return f"{test} ? {self.text(node.yes)} : {self.bound(node.no, CHOICE)}", CHOICE
+
+    def _cast(self, node: Cast) -> Text:
+        if node.type == FLOAT and self.dialect.soft:
+            return self._call_of("f64_from_int", node.value)
+        return f"({self.dialect.types[node.type]}){self.bound(node.value, PRIMARY)}", UNARY
+
+    def _math(self, node: Math) -> Text:
+        name, given = node.name, node.arguments
+        whole = given[0].type != FLOAT
+        if name in ("larger", "smaller"):
+            return self._needed(f"{name}_int" if whole else name, *given)
+        if name == "abs" and whole:
+            return self._needed("abs_int", *given)
+        if self.dialect.soft:
+            return self._soft_math(node)
+        plain = {"abs": "fabs", "round": "nearbyint"}.get(name, name)
+        if node.type == INT:
+            self.helpers.add("to_int")
+            inner = self.text(given[0]) if name == "trunc" else self._call_of(plain, *given)[0]
+            return f"to_int({inner})", PRIMARY
+        return self._call_of(plain, *given)
+
+    def _soft_math(self, node: Math) -> Text:
+        if node.name == "trunc":
+            if node.type == INT:
+                return self._call_of("f64_to_int", *node.arguments)
+            return self._needed("trunc", *node.arguments)
+        text, binds = self._call_of(f"f64_{node.name}", *node.arguments)
+        return (f"f64_to_int({text})", PRIMARY) if node.type == INT else (text, binds)
+
+    def _call(self, node: Call) -> Text:
+        given = [
+            one
+            for one in node.arguments
+            if not (self.dialect.soft and isinstance(one, Record) and one.record == PARAMS)
+        ]
+        return self._call_of(self.names[node.function], *given)
+
+
+def _returns(body: list[Any]) -> bool:
+    last = body[-1] if body else None
+    if isinstance(last, If):
+        return _returns(last.yes) and _returns(last.no)
+    return isinstance(last, Return)
+
+
+def _comment(text: str) -> str:
+    return text.replace("*/", "* /").replace("``", "")
+
+
+__all__ = ["NONE", "Dialect", "Writer", "bits", "integer", "literal", "member"]

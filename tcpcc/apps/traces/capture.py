@@ -1,0 +1,487 @@
+"""Captures of packets, pcap and pcapng: their TCP headers as columns.
+
+The headers of many packets are read at once with numpy. dpkt reads one packet at a time, knows one
+interface per pcapng file and takes a packet that is cut off for a whole one.
+
+Source: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng; RFC 791, 8200, 9293, 7323, 2018.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import mmap
+import struct
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.apps.traces.traced import Unread, contents
+from tcpcc.errors import TcpccError
+
+PCAP = {  # magic number -> byte order, ns per tick
+    b"\xa1\xb2\xc3\xd4": (">", 1000), b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\x3c\x4d": (">", 1), b"\x4d\x3c\xb2\xa1": ("<", 1),
+}  # fmt: skip
+SECTION, INTERFACE, SIMPLE, PACKET = 0x0A0D0D0A, 1, 3, 6
+ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
+NAME, RESOLUTION, OFFSET, PROGRAM = 2, 9, 14, 4  # options
+
+LINK_TYPES = {  # name, place of the Ethernet type or None, place of the IP header
+    0: ("null", None, 4), 1: ("Ethernet", 12, 14), 12: ("raw IP", None, 0),
+    14: ("raw IP", None, 0), 101: ("raw IP", None, 0), 108: ("loop", None, 4),
+    113: ("Linux cooked", 14, 16), 228: ("IPv4", None, 0), 229: ("IPv6", None, 0),
+    276: ("Linux cooked 2", 0, 20),
+}  # fmt: skip
+IPV4, IPV6, TAGS = 0x0800, 0x86DD, (0x8100, 0x88A8)
+EXTENSIONS = (0, 43, 60)  # hop by hop, routing, destination options
+TCP, UDP = 6, 17
+TUNNELS = {  # packets whose TCP headers lie deeper than they are looked for
+    "Ethernet type": {
+        0x8864: "PPPoE", 0x8863: "PPPoE", 0x8847: "MPLS", 0x8848: "MPLS", 0x88E5: "MACsec",
+        0x894F: "NSH",
+    },
+    "protocol": {
+        4: "IP in IP", 41: "IPv6 in IP", 47: "GRE", 50: "IPsec", 51: "IPsec", 94: "IP in IP",
+        97: "Ethernet in IP", 115: "L2TP", 137: "MPLS in IP",
+    },
+    "port": {
+        4789: "VXLAN", 8472: "VXLAN", 6081: "Geneve", 2152: "GTP", 1701: "L2TP", 3544: "Teredo",
+        51820: "WireGuard", 4754: "GRE in UDP", 4500: "IPsec", 6635: "MPLS in UDP",
+    },
+}  # fmt: skip
+CHUNK = 1 << 16
+"""Packets whose headers are read at once; bounds the memory for intermediate results."""
+
+SYN, FIN, ACK = 2, 1, 16
+
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Packets:
+    """Where the packets of a file lie, shape [packet].
+
+    Attributes:
+        time: ns.
+        start, kept: first byte in the file, and number of bytes there.
+        length: bytes of the packet when it was captured.
+        interface: number in `link_types` and `names`.
+    """
+
+    time: Ints
+    start: Ints
+    kept: Ints
+    length: Ints
+    interface: Ints
+    link_types: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+def packets(path: str | Path, data: bytes, unread: Unread) -> Packets:
+    """The packets of a pcap or pcapng file, without one that is cut off at the file's end.
+
+    Raises:
+        TcpccError: another file, or a damaged one; the message names the packet.
+    """
+    magic = data[:4]
+    if magic in PCAP:
+        return _pcap(path, data, *PCAP[magic], unread)
+    if magic == struct.pack(">I", SECTION):
+        return _pcapng(path, data, unread)
+    raise TcpccError(f"{path}: not a pcap or pcapng file: begins with {magic.hex() or 'nothing'}")
+
+
+def _cut_off(number: int, missing: int) -> str:
+    return f"packet {number}: the file is cut off, {missing} bytes are missing"
+
+
+RELEASED = 1 << 24
+"""Bytes of a mapped file after which those that were read are given back to the system."""
+
+
+def mapped(path: str | Path, unread: Unread) -> Any:
+    """The bytes of a capture; a file that is not compressed is mapped, not read into memory."""
+    if Path(path).is_file():
+        with Path(path).open("rb") as file:
+            if file.read(2) not in (b"", b"\x1f\x8b"):
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return contents(path, unread)
+
+
+def _release(data: Any, first: int, last: int) -> None:
+    """Give the pages of a mapped file between two places back; they are read again if needed."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        begin = first - first % mmap.PAGESIZE
+        data.madvise(mmap.MADV_DONTNEED, begin, last - begin)
+
+
+def _column(values: array[int]) -> Ints:
+    return np.frombuffer(values, np.int64) if len(values) else np.zeros(0, np.int64)
+
+
+def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) -> Packets:
+    if len(data) < 24:
+        raise TcpccError(f"{path}: the header of the file is cut off")
+    link_type = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
+    head, at, size = struct.Struct(order + "IIII"), 24, len(data)
+    columns = [array("q") for _ in range(4)]
+    freed = 0
+    while at < size:
+        if at - freed > RELEASED:
+            _release(data, freed, at)
+            freed = at
+        if at + 16 > size:
+            unread.cut = _cut_off(len(columns[0]) + 1, at + 16 - size)
+            break
+        seconds, ticks, kept, length = head.unpack_from(data, at)
+        at += 16
+        if kept > max(length, 1 << 18):
+            raise TcpccError(f"{path}: packet {len(columns[0]) + 1}: damaged, has {kept} bytes")
+        if at + kept > size:
+            unread.cut = _cut_off(len(columns[0]) + 1, at + kept - size)
+            break
+        row = (seconds * 10**9 + ticks * tick, at, kept, length)
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+        at += kept
+    time, start, kept_bytes, whole = map(_column, columns)
+    return Packets(time, start, kept_bytes, whole, np.zeros(len(time), np.int64), [link_type], [""])
+
+
+def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
+    columns = [array("q") for _ in range(5)]
+    types: list[int] = []
+    names: list[str] = []
+    clocks: list[tuple[int, int, int]] = []  # ns per tick as a fraction, offset in ns
+    first, at, size, order, ours = 0, 0, len(data), "<", False
+    block, fixed = struct.Struct("<II"), struct.Struct("<IIIII")
+    simple = freed = 0
+    while at < size:
+        if at - freed > RELEASED:
+            _release(data, freed, at)
+            freed = at
+        number = len(columns[0]) + simple + 1
+        if at + 12 > size:
+            unread.cut = _cut_off(number, at + 12 - size)
+            break
+        if data[at : at + 4] == struct.pack(">I", SECTION):
+            if data[at + 8 : at + 12] not in ORDERS:
+                raise TcpccError(f"{path}: packet {number}: damaged section header before it")
+            order = ORDERS[data[at + 8 : at + 12]]
+            block, fixed = struct.Struct(order + "II"), struct.Struct(order + "IIIII")
+            first = len(types)
+        kind, length = block.unpack_from(data, at)
+        if length < 12 or length % 4:
+            raise TcpccError(f"{path}: packet {number}: damaged, its block has {length} bytes")
+        if at + length > size:
+            unread.cut = _cut_off(number, at + length - size)
+            break
+        end = at + length - 4
+        if kind == PACKET:
+            interface, high, low, kept, whole = fixed.unpack_from(data, at + 8)
+            if first + interface >= len(types) or at + 28 + kept > end:
+                raise TcpccError(f"{path}: packet {number}: damaged, or of an unknown interface")
+            ticks, divisor, offset = clocks[first + interface]
+            time = ((high << 32) + low) * ticks // divisor + offset
+            if not -(2**63) <= time < 2**63:
+                raise TcpccError(f"{path}: packet {number}: damaged, its time is {time} ns")
+            row = (time, at + 28, kept, whole, first + interface)
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+        elif kind == INTERFACE:
+            told = _options(data, at + 16, end, order)
+            if len(told.get(RESOLUTION, b"?")) != 1 or len(told.get(OFFSET, bytes(8))) != 8:
+                raise TcpccError(
+                    f"{path}: packet {number}: damaged clock of an interface before it"
+                )
+            raw = told.get(RESOLUTION, b"\x06")[0]
+            ticks_per_s = 2 ** (raw & 0x7F) if raw & 0x80 else 10**raw
+            offset = struct.unpack(order + "q", told[OFFSET])[0] if OFFSET in told else 0
+            clocks.append((10**9, ticks_per_s, offset * 10**9))
+            types.append(struct.unpack_from(order + "H", data, at + 8)[0])
+            names.append(told.get(NAME, b"").decode(errors="replace") if ours else "")
+        elif kind == SECTION:
+            ours = _options(data, at + 24, end, order).get(PROGRAM) == b"tcpcc"
+        elif kind == SIMPLE:
+            unread.skip(f"packet {number}", "a simple packet block, which has no time")
+            simple += 1
+        at += length
+    time, start, kept_bytes, wholes, interfaces = map(_column, columns)
+    return Packets(time, start, kept_bytes, wholes, interfaces, types, names)
+
+
+def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:
+    """The options of a block by their numbers."""
+    found: dict[int, bytes] = {}
+    while at + 4 <= end:
+        code, length = struct.unpack_from(order + "HH", data, at)
+        if code == 0:
+            break
+        found[code] = data[at + 4 : at + 4 + length].rstrip(
+            b"\0" if code in (NAME, PROGRAM) else b""
+        )
+        at += 4 + length + -length % 4
+    return found
+
+
+@dataclass
+class Segments:
+    """The TCP segments of a capture, in order of time, shape [segment].
+
+    Attributes:
+        time: s since the first packet of the file.
+        source, target: endpoints, as numbers in `endpoints`.
+        seq, ack, flags, window, payload: of the header; bytes of data.
+        header: bytes of the IP and TCP headers.
+        mss: of the option, or 0.
+        value, echo: of the timestamps, or -1.
+        sack: row of `blocks` with its SACK blocks; -1: it has none.
+        ident: identification of the IPv4 packet; -1 for IPv6.
+        interface: number of the interface.
+        blocks: edges of SACK blocks, shape [segments with SACK, 4, 2]; -1 where there is none.
+        endpoints: "address:port" of each endpoint.
+        names: of the interfaces, if tcpcc wrote the file.
+    """
+
+    time: NDArray[np.float64]
+    source: Ints
+    target: Ints
+    seq: Ints
+    ack: Ints
+    flags: Ints
+    window: Ints
+    payload: Ints
+    header: Ints
+    mss: Ints
+    value: Ints
+    echo: Ints
+    sack: Ints
+    ident: Ints
+    interface: Ints
+    blocks: Ints
+    endpoints: list[str]
+    names: list[str]
+
+
+COMPACT = {
+    "source": np.int32, "target": np.int32, "flags": np.int16, "window": np.int32,
+    "payload": np.int32, "header": np.int32, "mss": np.int32, "sack": np.int32, "ident": np.int32,
+    "interface": np.int32,
+}  # fmt: skip
+"""Types of columns that need no 64 bits: a capture has many packets."""
+
+
+class _Bytes:
+    """The file as big-endian numbers at given places; zeros beyond its end."""
+
+    def __init__(self, data: bytes) -> None:
+        self._bytes = np.frombuffer(data, dtype=np.uint8)
+        self._size = len(data)
+
+    def __call__(self, places: Ints, count: int = 1) -> Ints:
+        number = np.zeros(len(places), np.int64)
+        for k in range(count):
+            at = places + k
+            inside = at < self._size
+            number = (number << 8) | np.where(inside, self._bytes[np.where(inside, at, 0)], 0)
+        return number
+
+
+def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
+    """The TCP segments of a pcap or pcapng file; other packets and fragments are left out.
+
+    Raises:
+        TcpccError: a damaged file, an unknown link type, or no TCP header.
+    """
+    found = packets(path, data, unread)
+    begin = found.time.min() if found.time.size else 0
+    found.time = found.time - begin  # exact as a float for 100 days
+    count = len(found.time)
+    if not count:
+        raise TcpccError(f"{path}: {unread.reason() or 'has no TCP header in its 0 packets'}")
+    for kind in found.link_types:
+        if kind not in LINK_TYPES and (kind in np.array(found.link_types)[found.interface]):
+            known = ", ".join(f"{k} ({name})" for k, (name, _, _) in LINK_TYPES.items())
+            raise TcpccError(f"{path}: link type {kind}: must be one of {known}")
+    read = _Bytes(data)
+    tunnels: Counter[str] = Counter()
+    parts: list[Segments] = []
+    numbers: dict[int, int] = {}
+    names: list[str] = []
+    for first in range(0, count, CHUNK):
+        part, words = _segments(read, found, slice(first, first + CHUNK), tunnels)
+        part.source, part.target = _numbered(words, numbers, names)
+        parts.append(part)
+        _release(data, int(found.start[first]), int(found.start[min(first + CHUNK, count) - 1]))
+    del read, data
+    whole: dict[str, Any] = {}
+    told = 0
+    for part in parts:  # rows of the blocks of all parts
+        part.sack[part.sack >= 0] += told
+        told += len(part.blocks)
+    for each in fields(Segments):
+        if each.name not in ("endpoints", "names"):
+            whole[each.name] = np.concatenate([getattr(part, each.name) for part in parts])
+            for part in parts:
+                delattr(part, each.name)
+    del parts
+    blocks = whole.pop("blocks")
+    wrapped = ", ".join(f"{n} of {name}" for name, n in tunnels.most_common(3))
+    if not len(whole["time"]):
+        wrapped = f": {wrapped}, in which it does not look" if wrapped else ""
+        raise TcpccError(f"{path}: has no TCP header in its {count} packets{wrapped}")
+    if tunnels.total() > len(whole["time"]):
+        unread.notes.append(f"packets in tunnels are left out: {wrapped}")
+    order = np.argsort(whole["time"], kind="stable")
+    if (order[1:] < order[:-1]).any():
+        for name in whole:
+            whole[name] = whole[name][order]
+    whole["time"] /= 1e9
+    return Segments(blocks=blocks, endpoints=names, names=found.names, **whole)
+
+
+def _segments(
+    read: _Bytes, packets: Packets, chunk: slice, tunnels: Counter[str]
+) -> tuple[Segments, Ints]:
+    """The segments among some packets, with times in ns; and their endpoints' words.
+
+    Args:
+        read: the file.
+        packets: all packets.
+        chunk: which.
+        tunnels: counts packets whose headers lie deeper.
+    """
+    start, kept, length = packets.start[chunk], packets.kept[chunk], packets.length[chunk]
+    kinds = np.array(packets.link_types)[packets.interface[chunk]]
+    ip, is_ip = np.zeros(len(kinds), np.int64), np.zeros(len(kinds), bool)
+    for kind in np.unique(kinds).tolist():
+        mine = np.flatnonzero(kinds == kind)
+        _, type_at, head = LINK_TYPES[kind]
+        at = start[mine] + head
+        if type_at is None:
+            is_ip[mine] = True
+        else:
+            told = read(start[mine] + type_at, 2)
+            for _ in range(2):
+                tagged = np.isin(told, TAGS)
+                at = at + 4 * tagged
+                told = np.where(tagged, read(at - 2, 2), told)
+            is_ip[mine] = np.isin(told, (IPV4, IPV6))
+            _count(tunnels, "Ethernet type", told)
+        ip[mine] = at
+    version = read(ip) >> 4
+    four, six = is_ip & (version == 4), is_ip & (version == 6)
+    size = np.where(four, (read(ip) & 15) * 4, 40)
+    following = np.where(four, read(ip + 9), read(ip + 6))
+    for _ in range(4):
+        more = six & np.isin(following, EXTENSIONS)
+        place = ip + size
+        following = np.where(more, read(place), following)
+        size = np.where(more, size + 8 + 8 * read(place + 1), size)
+    _count(tunnels, "protocol", following[four | six])
+    datagrams = np.flatnonzero((four | six) & (following == UDP))
+    if datagrams.size:
+        ports = read(ip[datagrams] + size[datagrams] + 2, 2)
+        _count(tunnels, "port", ports)
+    whole = np.where(four, read(ip + 2, 2), 40 + read(ip + 4, 2))
+    offloaded = whole <= np.where(four, 0, 40)  # longer than the field allows
+    whole = np.where(offloaded, length - (ip - start), whole)
+    later = four & ((read(ip + 6, 2) & 0x1FFF) > 0)  # fragments without the TCP header
+    end = start + kept
+    chosen = (four | six) & (following == TCP) & ~later & (ip + size + 20 <= end)
+    rows = np.flatnonzero(chosen)
+    ip, size, whole, end = (each[rows] for each in (ip, size, whole, end))
+    six = six[rows]
+    tcp = ip + size
+    length = (read(tcp + 12) >> 4) * 4
+    mss, value, echo, low, high = _tcp_options(read, tcp, np.minimum(tcp + length, end))
+    nobody = np.zeros(0, np.int64)
+    has = np.flatnonzero((low >= 0).any(axis=1))
+    sack = np.full(len(rows), -1)
+    sack[has] = np.arange(len(has))
+    made = Segments(
+        packets.time[chunk][rows].astype(float), nobody, nobody,
+        read(tcp + 4, 4), read(tcp + 8, 4), read(tcp + 13), read(tcp + 14, 2),
+        np.maximum(whole - size - length, 0), size + length, mss, value, echo, sack,
+        np.where(six, -1, read(ip + 4, 2)), packets.interface[chunk][rows],
+        np.stack([low[has], high[has]], axis=-1), [], [],
+    )  # fmt: skip
+    for name, kind in COMPACT.items():  # source and target follow
+        setattr(made, name, getattr(made, name).astype(kind))
+    return made, _endpoints(read, ip, tcp, six)
+
+
+def _count(tunnels: Counter[str], place: str, values: Ints) -> None:
+    for value, name in TUNNELS[place].items():
+        number = int((values == value).sum())
+        if number:
+            tunnels[name] += number
+
+
+def _endpoints(read: _Bytes, ip: Ints, tcp: Ints, six: NDArray[np.bool_]) -> Ints:
+    """Words of address and port of the sources, then of the targets, shape [5, 2 segments]."""
+    sides = []
+    for v4, v6, port in ((12, 8, 0), (16, 24, 2)):
+        address = ip + np.where(six, v6, v4)
+        words = [read(address, 4), *(np.where(six, read(address + k, 4), 0) for k in (4, 8, 12))]
+        sides.append(np.stack([*words, read(tcp + port, 2) | (six.astype(np.int64) << 16)]))
+    return np.stack(sides, axis=-1).reshape(5, -1)
+
+
+def _numbered(words: Ints, known: dict[int, int], names: list[str]) -> tuple[Any, Any]:
+    """Numbers of source and target of each packet.
+
+    Args:
+        words: of the endpoints, as `_endpoints` returns them.
+        known: hash of an endpoint -> its number; new ones are added.
+        names: of the endpoints; new ones are added.
+    """
+    odd = np.array(
+        [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93,
+         0xA0761D6478BD642F], dtype=np.uint64,
+    )  # fmt: skip
+    hashed = (words.astype(np.uint64) * odd[:, None]).sum(axis=0)  # wraps
+    values, first, number = np.unique(hashed, return_index=True, return_inverse=True)
+    rows = []
+    for value, (*parts, port) in zip(values.tolist(), words[:, first].T.tolist(), strict=True):
+        if value not in known:
+            known[value] = len(names)
+            packed = struct.pack(">4I", *parts)
+            host = f"[{ipaddress.IPv6Address(packed)}]"
+            if not port >> 16:
+                host = str(ipaddress.IPv4Address(packed[:4]))
+            names.append(f"{host}:{port & 0xFFFF}")
+        rows.append(known[value])
+    pairs = np.array(rows, np.int32)[number].reshape(-1, 2)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _tcp_options(read: _Bytes, tcp: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Segment size, timestamps and SACK blocks; all packets are walked through at once."""
+    count = len(tcp)
+    mss, value, echo = np.zeros(count, np.int64), np.full(count, -1), np.full(count, -1)
+    low, high = np.full((count, 4), -1), np.full((count, 4), -1)
+    rows, at = np.arange(count), tcp + 20
+    while rows.size:
+        inside = at < end[rows]
+        rows, at = rows[inside], at[inside]
+        kind = read(at)
+        length = np.where(kind == 1, 1, read(at + 1))
+        valid = (kind != 0) & ((kind == 1) | (length >= 2)) & (at + length <= end[rows])
+        rows, at, kind, length = rows[valid], at[valid], kind[valid], length[valid]
+        one = kind == 2
+        mss[rows[one]] = read(at[one] + 2, 2)
+        one = (kind == 8) & (length == 10)
+        value[rows[one]], echo[rows[one]] = read(at[one] + 2, 4), read(at[one] + 6, 4)
+        for k in range(4):
+            one = (kind == 5) & (length >= 10 + 8 * k)
+            low[rows[one], k], high[rows[one], k] = (
+                read(at[one] + 2 + 8 * k, 4), read(at[one] + 6 + 8 * k, 4)
+            )  # fmt: skip
+        at = at + length
+    return mss, value, echo, low, high

@@ -1,0 +1,489 @@
+"""TCP connections of a capture, from the headers seen at one end.
+
+Each connection is a flow: its direction with more data. A capture at the sender gives
+
+- `sent` and `retransmitted`; a loss event is a retransmission of data sent after the last one;
+- `delivered`: bytes acknowledged for the first time, by number or by a SACK block;
+- `rtt`: the time from the only transmission of a byte to the ACK that first acknowledges it (Karn);
+- `in_transit`: packets from the cumulative ACK up to the last byte sent.
+
+A capture at the receiver gives `delivered` when data arrive, and `rtt` from timestamps: the time
+from an ACK to the first data that echo its timestamp. That includes waiting of the sender's
+application. Neither end sees the sender's window, timers, or dropped packets.
+
+Where each packet was captured twice (a mirror port, a bridge), the copies are left out: they have
+the IPv4 identification of the first, which a retransmission does not have.
+
+Source: Karn and Partridge, SIGCOMM 1987; RFC 7323, section 4; RFC 2018; RFC 9293.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.apps.traces import capture
+from tcpcc.apps.traces.capture import FIN, SYN, Ints, Segments
+from tcpcc.apps.traces.guard import guarded
+from tcpcc.apps.traces.traced import (
+    ACK,
+    DELIVER,
+    DUPACK,
+    LOSS,
+    RETRANSMIT,
+    SEND,
+    Traced,
+    Unread,
+    events_of,
+    run_of,
+)  # fmt: skip
+from tcpcc.errors import TcpccError, one_of, positive
+from tcpcc.results import Run
+
+LARGEST = 9000
+"""Bytes of data; longer segments were joined by the host (offload)."""
+
+UNSEEN = {
+    "cwnd": "a capture does not contain the sender's window; see in_transit",
+    "ssthresh": "a capture does not contain the sender's threshold",
+    "dropped": "a capture does not see drops; see retransmissions",
+    "timeouts": "a capture does not see the sender's timers",
+}
+AT_RECEIVER = "the capture was made at the receiver"
+COPY = 0.05
+"""Most s from a packet to its copy."""
+
+Floats = NDArray[np.float64]
+
+
+@guarded
+def read_pcap(
+    path: str | Path,
+    *,
+    at: Literal["sender", "receiver"] | None = None,
+    rate: float | str | None = None,
+    interval: float | str | None = None,
+    packet_size: float | None = None,
+    controller: str = "unknown",
+) -> Run:
+    """Read the TCP connections of a capture (pcap or pcapng) as a run.
+
+    Args:
+        path: the file; may be compressed with gzip.
+        at: where it was made. Default: found from the times of the handshake, without a handshake
+            from timestamps, without these "sender".
+        rate: rate of the bottleneck, bit/s, for `utilization`. Default: the run has no link.
+        interval: width of the bins, s. Default: a round number, so that there are at least 500.
+        packet_size: bytes of a full packet with its IP header. Default: from the handshake's MSS,
+            without a handshake the longest packet.
+        controller: name of the congestion control, which a capture does not contain.
+
+    Raises:
+        FileNotFoundError: no such file.
+        TcpccError: a damaged file, or one without TCP data.
+        ScenarioError: an invalid argument.
+    """
+    if at is not None:
+        one_of("at", at, known=("sender", "receiver"))
+    if packet_size is not None:
+        positive("packet_size", packet_size, "byte")
+    unread = Unread()
+    found = _without_copies(capture.segments(path, capture.mapped(path, unread), unread), unread)
+    connections = []
+    parts = sorted(_connections(found), key=len)
+    parts = [rows for rows in parts if found.payload[rows].any()]
+    while parts:
+        ends = list(_directions(found, parts.pop(0)))
+        if not parts:  # the largest connection: the columns of all are no longer needed
+            del found
+        connections.append(_traced(path, ends, at, packet_size, controller))
+    if not connections:
+        raise TcpccError(
+            f"{path}: {unread.cut + ': ' if unread.cut else ''}no TCP connection in it has data"
+        )
+    connections.sort(key=lambda one: one.start)
+    return run_of(connections, path=path, kind="pcap", rate=rate, interval=interval, unread=unread)
+
+
+def _of(found: Segments, rows: Any, names: Sequence[str] = ()) -> Segments:
+    """Some of the segments; only with these columns, the others are empty. Default: all."""
+    values = {each.name: getattr(found, each.name) for each in fields(found)}
+    whole = ("blocks", "endpoints", "names")
+    wanted = names or tuple(values)
+    return Segments(
+        **{n: v if n in whole else v[rows] if n in wanted else v[:0] for n, v in values.items()}
+    )
+
+
+def _connections(found: Segments) -> Iterator[Ints]:
+    """The rows of each connection; a SYN with another number begins a new one of the same ends."""
+    pair = np.minimum(found.source, found.target).astype(np.int64) * len(found.endpoints)
+    pair += np.maximum(found.source, found.target)
+    order = np.argsort(pair, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):
+        opens = np.flatnonzero((found.flags[rows] & (SYN | capture.ACK)) == SYN)
+        numbers = found.seq[rows][opens]
+        again = opens[1:][np.diff(numbers) != 0] if opens.size else opens
+        yield from np.split(rows, again)
+
+
+def _directions(found: Segments, rows: Ints) -> tuple[Segments, Segments]:
+    """The segments with the data, and those of the other direction."""
+    forth = found.source[rows] == found.source[rows[0]]
+    first, other = _of(found, rows[forth]), _of(found, rows[~forth])
+    return (first, other) if first.payload.sum() >= other.payload.sum() else (other, first)
+
+
+@dataclass
+class _Size:
+    payload: float
+    packet: float
+
+
+def _size(path: str | Path, out: Segments, back: Segments, packet_size: float | None) -> _Size:
+    """Bytes of data in a full packet, and of the packet."""
+    data = out.payload > 0
+    header = float(np.bincount(out.header[data]).argmax())
+    if packet_size is not None:
+        return _Size(packet_size - header, packet_size)
+    told = np.append(out.mss, back.mss)
+    if (told > 0).any():
+        largest = float(told[told > 0].min())
+        stamps = 12.0 if (out.value[data] >= 0).any() else 0.0
+        seen = out.payload[data & (out.payload <= largest)].max(initial=0)
+        largest = max(largest - stamps, float(seen))
+        return _Size(largest, largest + header)
+    largest = float(out.payload.max())
+    if largest > LARGEST:
+        raise TcpccError(
+            f"{path}: packet_size: not known: no handshake, and segments of {largest:g} bytes,"
+            " which the host joined (offload): give packet_size="
+        )
+    return _Size(largest, largest + header)
+
+
+def _unwrapped(numbers: Ints, base: int) -> Ints:
+    """Sequence numbers as bytes after `base`, which lies within 2^31 of the first."""
+    steps = np.diff(numbers, prepend=base)
+    steps = (steps + 2**31) % 2**32 - 2**31
+    return np.cumsum(steps)
+
+
+def _traced(
+    path: str | Path,
+    ends: list[Segments],
+    at: str | None,
+    packet_size: float | None,
+    controller: str,
+) -> Traced:
+    """A connection.
+
+    Args:
+        path: for messages.
+        ends: the segments with the data, and those of the other direction; emptied, since both
+            take much memory.
+        at, packet_size, controller: as in `read_pcap`.
+    """
+    back, out = ends.pop(), ends.pop()
+    full = out.payload > 0
+    data = _of(out, full, ("time", "seq", "payload", "echo"))
+    syn = (out.flags & SYN) > 0
+    base = int(out.seq[syn][0]) + 1 if syn.any() else int(data.seq[0])
+    places = _unwrapped(out.seq + syn, base)  # a SYN takes the number before its data (Fast Open)
+    first = places[full]
+    end = first + data.payload
+    closing = np.flatnonzero((out.flags & FIN) > 0)[:1]
+    last = int((places + out.payload)[closing][0]) if closing.size else None
+    answers = (back.flags & capture.ACK) > 0
+    acks = _of(back, answers, ("time", "ack", "flags", "window", "payload", "value", "sack"))
+    size = _size(path, out, back, packet_size)
+    sent = _Sent(data.time, first, end)
+    told = _Told(acks, base)
+    echoed = _echoed(acks, data)
+    if at is None:
+        at = _place(out, back, told.samples(sent), echoed)
+    name = f"{out.endpoints[out.source[0]]}>{out.endpoints[out.target[0]]}"
+    if out.names and out.names[out.interface[0]]:
+        name = out.names[out.interface[0]]
+    start = float(min(out.time[0], back.time[0] if back.time.size else math.inf))
+    untold = dict(UNSEEN)
+    del out, back, places
+    if at == "sender":
+        del data, first, end
+        table, samples = _sender(sent, told, size.payload, last)
+        if not acks.time.size:
+            untold |= dict.fromkeys(("delivered", "rtt"), "the capture has no ACKs")
+    else:
+        names = ("sent", "retransmitted", "loss_events")
+        untold |= dict.fromkeys(names, AT_RECEIVER)
+        table = {"time": data.time, "event": np.full(len(first), DELIVER), "start": first}
+        del data
+        table["bytes"] = _new(first, end)
+        samples = {"rtt": echoed}
+    if not samples["rtt"][0].size:
+        untold.setdefault("rtt", "the capture has no RTT samples")
+    finished = _finished(last, told)
+    del sent, told, acks, echoed
+    amounts = table.pop("bytes") / size.payload
+    table["seq"] = table.pop("start") // size.payload
+    events = events_of(table)
+    del table
+    if "in_transit" in samples:
+        samples["in_transit"] = (events["time"], events["in_transit"])
+    return Traced(
+        name,
+        events,
+        amounts,
+        samples,
+        size.packet,
+        size.payload,
+        untold=untold,
+        delivered_by=(ACK, DUPACK) if at == "sender" else (DELIVER,),
+        controller=controller,
+        start=start,
+        finished=finished,
+    )
+
+
+def _finished(last: int | None, told: _Told) -> float:
+    """When a FIN was acknowledged, and with it all data; NaN if it was not."""
+    if last is None:
+        return math.nan
+    acked = np.flatnonzero(told.wanted > last)
+    return float(told.time[acked[0]]) if acked.size else math.nan
+
+
+def _without_copies(found: Segments, unread: Unread) -> Segments:
+    """The segments without those that were captured a second time.
+
+    IPv6 has no identification. There, and where it is 0, equal segments are copies only if nearly
+    every segment has one: an ACK may be sent twice.
+    """
+    same = (
+        found.source, found.target, found.seq, found.ack, found.flags, found.window, found.payload,
+        found.value, found.echo, found.ident,
+    )  # fmt: skip
+    key = np.zeros(len(found.time), np.uint64)
+    for column in same:
+        key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)  # wraps
+        key ^= key >> np.uint64(29)
+    has = found.sack >= 0
+    key[has] ^= found.blocks[found.sack[has]].astype(np.uint64).sum(axis=(1, 2))
+    order = np.lexsort((found.time, key))
+    near = (np.diff(key[order]) == 0) & (np.diff(found.time[order]) < COPY)
+    copies = np.zeros(len(order), bool)
+    copies[order[1:][near]] = True
+    if 2 * copies.sum() < 0.9 * len(copies):
+        copies &= found.ident > 0
+    if not copies.any():
+        return found
+    unread.notes.append(
+        f"{int(copies.sum())} of {len(copies)} packets are copies of others (a mirror port or a"
+        " bridge captures each packet twice) and are left out"
+    )
+    return _of(found, ~copies)
+
+
+@dataclass
+class _Sent:
+    """Transmissions of data: times, first bytes, bytes after the last."""
+
+    time: Floats
+    first: Ints
+    end: Ints
+
+    def __post_init__(self) -> None:
+        before = np.append(0, np.maximum.accumulate(self.end)[:-1]) if self.end.size else self.end
+        self.top = np.maximum(before, self.end)
+        self.again = self.first < before
+        fresh = ~self.again
+        self.fresh_end, self.fresh_time = self.end[fresh], self.time[fresh]
+        covered = np.zeros(len(self.fresh_end) + 1)  # by retransmissions
+        begin = np.searchsorted(self.fresh_end, self.first[self.again], side="right")
+        stop = np.searchsorted(self.fresh_end - 1, self.end[self.again] - 1, side="left") + 1
+        np.add.at(covered, begin, 1)
+        np.add.at(covered, np.minimum(np.maximum(stop, begin), len(covered) - 1), -1)
+        self.once = np.cumsum(covered)[:-1] == 0
+
+
+class _Told:
+    """Data of the ACKs, each of shape [ack]."""
+
+    def __init__(self, acks: Segments, base: int) -> None:
+        self.time = acks.time
+        self.wanted = _unwrapped(acks.ack, base)
+        self.rows = np.flatnonzero(acks.sack >= 0)  # with SACK blocks
+        blocks, at = acks.blocks[acks.sack[self.rows]], self.rows[:, None]
+        self.low, self.high = (
+            np.where(edges >= 0, self.wanted[at] + _apart(edges, acks.ack[at]), -1)
+            for edges in (blocks[..., 0], blocks[..., 1])
+        )
+        top = np.maximum.accumulate(self.wanted) if self.wanted.size else self.wanted
+        self.before = np.append(0, top)[: len(top)]
+        self.top = np.maximum(top, 0)
+        self.plain = (acks.payload == 0) & ((acks.flags & (SYN | FIN)) == 0)
+        same = np.diff(acks.window, prepend=-1) == 0
+        self.duplicate = self.plain & (self.wanted == self.before)
+        self.duplicate &= (same | (acks.sack >= 0)) & (self.before > 0)
+        self.selective = bool(self.rows.size)
+
+    def samples(self, sent: _Sent) -> tuple[Floats, Floats]:
+        """Times and values of RTT samples."""
+        highest = self.wanted.copy()
+        highest[self.rows] = np.maximum(highest[self.rows], self.high.max(axis=1, initial=-1))
+        known = np.append(0, np.maximum.accumulate(highest))[: len(highest)]
+        news = (highest > known) & (highest > 0)
+        place = np.searchsorted(sent.fresh_end, highest)
+        news &= place < len(sent.fresh_end)
+        if not self.selective:  # an ACK of data sent again may be of any data after it
+            again = np.append(0, np.cumsum(~sent.once))
+            first = np.searchsorted(sent.fresh_end, known, side="right")
+            news &= again[np.minimum(place, len(sent.once))] == again[first]
+        place = place[news]
+        once = sent.once[place]
+        moments = self.time[news]
+        values = moments - sent.fresh_time[place]
+        good = once & (values > 0)
+        return moments[good], values[good]
+
+    def delivered(self) -> Ints:
+        """Bytes acknowledged or in a SACK block, up to each ACK."""
+        result = self.top.copy()
+        blocks: list[tuple[int, int]] = []  # disjoint, in order
+        tells = np.any(self.high > self.wanted[self.rows, None], axis=1)
+        for place in np.flatnonzero(tells).tolist():
+            row = int(self.rows[place])
+            for low, high in zip(self.low[place].tolist(), self.high[place].tolist(), strict=True):
+                if high > low >= self.top[row]:
+                    _insert(blocks, low, high)
+            wanted = int(self.top[row])
+            while blocks and blocks[0][1] <= wanted:
+                blocks.pop(0)
+            result[row] += sum(high - max(low, wanted) for low, high in blocks)
+        return np.maximum.accumulate(result) if result.size else result
+
+
+def _insert(blocks: list[tuple[int, int]], low: int, high: int) -> None:
+    """Add a block to disjoint blocks in order."""
+    first = bisect.bisect_left(blocks, (low, low))
+    if first and blocks[first - 1][1] >= low:
+        first -= 1
+    last = first
+    while last < len(blocks) and blocks[last][0] <= high:
+        low, high = min(low, blocks[last][0]), max(high, blocks[last][1])
+        last += 1
+    blocks[first:last] = [(low, high)]
+
+
+def _apart(numbers: Ints, others: Ints) -> Ints:
+    """Signed distance of sequence numbers."""
+    return (numbers - others + 2**31) % 2**32 - 2**31
+
+
+def _new(first: Ints, end: Ints) -> Floats:
+    """Bytes of each arrival that had not arrived before."""
+    before = np.append(0, np.maximum.accumulate(end))[: len(end)]
+    result = (end - np.maximum(first, before)).clip(0).astype(float)
+    holes: list[tuple[int, int]] = []
+    for row in np.flatnonzero(first != before).tolist():
+        if first[row] > before[row]:
+            holes.append((int(before[row]), int(first[row])))
+            continue
+        left = []
+        for low, high in holes:
+            a, b = max(low, int(first[row])), min(high, int(end[row]))
+            if a >= b:
+                left.append((low, high))
+                continue
+            result[row] += b - a
+            left += [(x, y) for x, y in ((low, a), (b, high)) if x < y]
+        holes = left
+    return result
+
+
+def _echoed(acks: Segments, data: Segments) -> tuple[Floats, Floats]:
+    """Times and values of RTTs from an ACK to the first data that echo its timestamp."""
+    stamps, first = np.unique(acks.value, return_index=True)
+    echoes, place = np.unique(data.echo, return_index=True)
+    _, one, other = np.intersect1d(stamps, echoes, assume_unique=True, return_indices=True)
+    valid = stamps[one] >= 0
+    moments = data.time[place[other]][valid]
+    values = moments - acks.time[first[one]][valid]
+    order = np.argsort(moments[values > 0], kind="stable")
+    return moments[values > 0][order], values[values > 0][order]
+
+
+def _place(
+    out: Segments, back: Segments, acked: tuple[Floats, Floats], echoed: tuple[Floats, Floats]
+) -> str:
+    """Where the capture was made."""
+    for opener, other in ((out, back), (back, out)):
+        opens = np.flatnonzero((opener.flags & (SYN | capture.ACK)) == SYN)
+        answers = np.flatnonzero((other.flags & (SYN | capture.ACK)) == SYN | capture.ACK)
+        if opens.size and answers.size:
+            answer = other.time[answers[-1]]
+            acking = (opener.flags & capture.ACK) > 0
+            earlier, later = opener.time[opens], opener.time[acking & (opener.time >= answer)]
+            if later.size and earlier[0] < answer:
+                asked = earlier[earlier < answer][-1]  # a SYN may be sent several times
+                at_opener = answer - asked > later[0] - answer
+                return "sender" if at_opener == (opener is out) else "receiver"
+    if echoed[0].size and acked[0].size and np.median(echoed[1]) > np.median(acked[1]):
+        return "receiver"
+    return "sender"
+
+
+def _sender(
+    sent: _Sent, told: _Told, payload: float, last: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Events and samples of a capture at the sender; `last` is the number of the FIN."""
+    kinds = np.where(sent.again, RETRANSMIT, SEND)
+    total = told.delivered()
+    if last is not None:
+        total = np.minimum(total, last)  # the FIN has a number but is no byte
+    wanted = told.top
+    fresh = np.diff(total, prepend=0).astype(float)
+    answers = np.where(told.duplicate, DUPACK, ACK)
+    shown = told.plain | (fresh > 0)
+    losses = _losses(sent)
+    columns = {
+        "time": (sent.time, told.time[shown], sent.time[losses]),
+        "event": tuple(
+            each.astype(np.int32) for each in (kinds, answers[shown], np.full(len(losses), LOSS))
+        ),
+        "start": (sent.first, wanted[shown], sent.first[losses]),
+        "bytes": ((sent.end - sent.first).astype(float), fresh[shown], np.zeros(len(losses))),
+    }
+    table: dict[str, Any] = {name: np.concatenate(parts) for name, parts in columns.items()}
+    order = np.argsort(table["time"], kind="stable")
+    for name in table:
+        table[name] = table[name][order]
+    del order, columns
+    top = np.append(0, sent.top)[np.searchsorted(sent.time, table["time"], side="right")]
+    acked = np.append(0, wanted)[np.searchsorted(told.time, table["time"], side="right")]
+    table["in_transit"] = (top - acked).clip(0) / payload
+    moments, values = told.samples(sent)
+    table["value"] = np.full(len(top), math.nan)
+    answered = np.isin(table["event"], (ACK, DUPACK))
+    place = np.searchsorted(moments, table["time"])
+    exact = answered & (place < len(moments))
+    exact[exact] = moments[place[exact]] == table["time"][exact]
+    table["value"][exact] = values[place[exact]]
+    return table, {"rtt": (moments, values), "in_transit": (table["time"], table["in_transit"])}
+
+
+def _losses(sent: _Sent) -> Ints:
+    """Retransmissions that begin a loss event: of data sent after the last event."""
+    found, recover = [], 0
+    for row in np.flatnonzero(sent.again).tolist():
+        if sent.first[row] >= recover:
+            found.append(row)
+            recover = int(sent.top[row])
+    return np.array(found, dtype=np.int64)

@@ -1,0 +1,347 @@
+"""Samples of TCP_INFO: `ss -tin` with times, a table of the kernel's fields, or iperf3's JSON.
+
+``ss`` is called again and again, with the time on a line of its own or before each line::
+
+    while sleep 0.02; do date +%s.%N; ss -tinH dst 192.0.2.1; done > samples.txt
+
+A CSV file has the columns `time` (s) and fields of struct tcp_info by their names in linux/tcp.h,
+with or without ``tcpi_``, in the struct's units (`rtt` in us, `snd_cwnd` in packets). A column
+`flow` names the connection.
+
+``iperf3 -J`` and ``--json-stream`` report each stream every second, or as ``-i`` says. With
+``--get-server-output`` `delivered` are the bytes that the server received. Without it they are
+those that the sender gave to the kernel, which may hold some MB of them.
+
+The samples give `cwnd`, `ssthresh`, `rtt` (the kernel's smoothed RTT), `in_transit`, and from
+counters `delivered`, `sent` and `retransmitted`. A counter between two samples is interpolated.
+
+Source: linux/tcp.h, struct tcp_info; ss(8).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tcpcc.apps.traces.guard import guarded
+from tcpcc.apps.traces.traced import Traced, contents, events_of, run_of
+from tcpcc.errors import TcpccError, positive
+from tcpcc.results import Run
+
+FIELDS = (
+    "rtt", "min_rtt", "snd_cwnd", "snd_ssthresh", "snd_mss", "pmtu", "unacked", "delivered",
+    "bytes_acked", "data_segs_out", "total_retrans", "bytes_retrans",
+)  # fmt: skip
+"""Fields of struct tcp_info that are read."""
+
+SS = {
+    "rtt": ("rtt", 1e3), "minrtt": ("min_rtt", 1e3), "cwnd": ("snd_cwnd", 1.0),
+    "ssthresh": ("snd_ssthresh", 1.0), "mss": ("snd_mss", 1.0), "pmtu": ("pmtu", 1.0),
+    "unacked": ("unacked", 1.0), "delivered": ("delivered", 1.0),
+    "bytes_acked": ("bytes_acked", 1.0), "data_segs_out": ("data_segs_out", 1.0),
+    "bytes_retrans": ("bytes_retrans", 1.0),
+}  # fmt: skip
+"""Name of `ss` -> field, and its unit in the struct's units (ss prints ms)."""
+
+ZERO = ("total_retrans", "bytes_retrans", "unacked")  # ss leaves these out while they are 0
+UNLIMITED = 2**31 - 1  # of snd_ssthresh: TCP_INFINITE_SSTHRESH
+HOST = r"(?:\*|[\d.]+|[\da-fA-F]*:[\da-fA-F:.]*|\[[\da-fA-F:.%\w-]*\])(?:%[\w-]+)?"
+ADDRESS = re.compile(HOST + r":(?:\d+|\*)")
+TOLD = re.compile(r"\b([a-z_]+):([\d.]+)(?:/([\d.]+))?")
+UNSEEN = {
+    "dropped": "TCP_INFO does not count drops; see retransmissions",
+    "timeouts": "TCP_INFO does not count timeouts",
+    "loss_events": "TCP_INFO does not count loss events",
+}
+
+Samples = dict[str, list[dict[str, Any]]]
+"""Connection -> samples with `time` (s), `controller` and fields."""
+
+
+@guarded
+def read_tcp_info(
+    path: str | Path,
+    *,
+    rate: float | str | None = None,
+    interval: float | str | None = None,
+    packet_size: float | None = None,
+    controller: str = "unknown",
+) -> Run:
+    """Read samples of TCP_INFO at a sender, from ``ss -tin``, ``iperf3 -J`` or CSV, as a run.
+
+    Args:
+        path: the file; may be compressed with gzip. `tcpcc.apps.traces.from_tcp_info` describes it.
+        rate: rate of the bottleneck, bit/s, for `utilization`. Default: the run has no link.
+        interval: width of the bins, s. Default: a round number, so that there are at least 500.
+        packet_size: bytes of a full packet with its IP header. Default: the path's MTU.
+        controller: name of the congestion control. Default: the name that `ss` prints.
+
+    Raises:
+        FileNotFoundError: no such file.
+        TcpccError: a file of another kind, or a line that cannot be read.
+        ScenarioError: an invalid argument.
+    """
+    if packet_size is not None:
+        positive("packet_size", packet_size, "byte")
+    try:
+        text = contents(path).decode()
+    except UnicodeDecodeError as error:
+        raise TcpccError(f"{path}: not UTF-8 at byte {error.start}: not samples") from None
+    first = text.partition("\n")[0]
+    if text.lstrip()[:1] == "{":
+        found = _iperf3(path, text)
+    else:
+        found = _table(path, text) if "," in first and "time" in first else _ss(path, text)
+    begin = min((rows[0]["time"] for rows in found.values()), default=0.0)
+    flows = [
+        _traced(path, name, rows, begin, packet_size, controller)
+        for name, rows in found.items()
+        if len(rows) > 1 and any("snd_cwnd" in row for row in rows)
+    ]
+    if not flows:
+        raise TcpccError(f"{path}: no connection has two samples with a window")
+    return run_of(flows, path=path, kind="tcp_info", rate=rate, interval=interval)
+
+
+def _table(path: str | Path, text: str) -> Samples:
+    reader = csv.DictReader(io.StringIO(text))
+    names = {name: name.strip().removeprefix("tcpi_") for name in reader.fieldnames or ()}
+    if "time" not in names.values() or "snd_cwnd" not in names.values():
+        raise TcpccError(f"{path}: line 1: needs the columns time and snd_cwnd (struct tcp_info)")
+    found: Samples = {}
+    for row in reader:
+        here = f"{path}: line {reader.line_num}"
+        if None in row or None in row.values():
+            raise TcpccError(f"{here}: has another number of columns than line 1")
+        sample: dict[str, Any] = {}
+        for theirs, name in names.items():
+            if name in ("time", *FIELDS) and row[theirs].strip():
+                try:
+                    sample[name] = float(row[theirs])
+                except ValueError:
+                    raise TcpccError(
+                        f"{here}: {name} = {row[theirs]!r}: must be a number"
+                    ) from None
+        _add(here, found, row.get("flow") or "connection", sample)
+    return found
+
+
+def is_iperf3(path: str | Path) -> bool:
+    """Whether a JSON file is one of iperf3, not a qlog."""
+    text = contents(path)
+    return b'"intervals"' in text or (b'"interval"' in text and b'"snd_cwnd"' in text)
+
+
+def _iperf3(path: str | Path, text: str) -> Samples:
+    """Samples at the ends of iperf3's intervals; those that ``-O`` omits are left out."""
+    whole = _iperf3_json(path, text)
+    start, intervals, end = (whole.get(key) or {} for key in ("start", "intervals", "end"))
+    server = whole.get("server_output_json")
+    try:
+        ends = {
+            one["socket"]: f"{one['local_host']}:{one['local_port']}"
+            f">{one['remote_host']}:{one['remote_port']}"
+            for one in start.get("connected", ())
+        }
+        sockets = list(ends)
+        received = _received(server, sockets) if isinstance(server, dict) else {}
+        size = start.get("tcp_mss") or start.get("tcp_mss_default")
+        found: Samples = {}
+        so_far: dict[Any, list[float]] = {}
+        for interval in intervals:
+            for stream in interval["streams"]:
+                socket = stream["socket"]
+                if stream.get("omitted") or "snd_cwnd" not in stream:
+                    continue
+                counts = so_far.setdefault(socket, [0.0, 0.0])
+                counts[0] += float(stream["bytes"])
+                counts[1] += float(stream.get("retransmits", 0))
+                time, unit = float(stream["end"]), float(size or stream.get("snd_mss") or 1448)
+                bytes_acked = counts[0]
+                if socket in received:
+                    bytes_acked = float(np.interp(time, *received[socket]))
+                sample: dict[str, Any] = {
+                    "time": time,
+                    "snd_cwnd": float(stream["snd_cwnd"]) / unit,
+                    "snd_mss": unit,
+                    "bytes_acked": bytes_acked,
+                    "total_retrans": counts[1],
+                    **{k: float(stream[k]) for k in ("rtt", "pmtu") if stream.get(k)},
+                }
+                if "sender_tcp_congestion" in end:
+                    sample["controller"] = str(end["sender_tcp_congestion"])
+                name = ends.get(socket, f"socket {socket}")
+                if name not in found:
+                    begin = {"time": float(stream["start"]), "bytes_acked": 0.0}
+                    _add(f"{path}: {name}", found, name, begin | {"total_retrans": 0.0})
+                _add(f"{path}: {name}", found, name, sample)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise TcpccError(f"{path}: damaged JSON of iperf3: {reason}") from None
+    if not found:
+        raise TcpccError(
+            f"{path}: no stream has snd_cwnd: it was made at the receiver, or is of UDP"
+        )
+    return found
+
+
+def _iperf3_json(path: str | Path, text: str) -> dict[str, Any]:
+    """The one document of ``iperf3 -J``, also from the lines of ``--json-stream``."""
+    try:
+        try:
+            whole = json.loads(text)
+        except json.JSONDecodeError:
+            lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+            parts = {one["event"]: one["data"] for one in lines}
+            whole = parts | {
+                "intervals": [one["data"] for one in lines if one["event"] == "interval"]
+            }
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise TcpccError(f"{path}: not JSON of iperf3: {error}") from None
+    if "error" in whole and not whole.get("intervals"):
+        raise TcpccError(f"{path}: iperf3 failed: {whole['error']}")
+    if not isinstance(whole.get("intervals"), list):
+        raise TcpccError(f"{path}: not JSON of iperf3: has no list of intervals")
+    return dict(whole)
+
+
+def _received(
+    server: dict[str, Any], sockets: list[Any]
+) -> dict[Any, tuple[list[float], list[float]]]:
+    """Times, and the bytes that the server received up to them, by the client's sockets."""
+    theirs = [one["socket"] for one in (server.get("start") or {}).get("connected", ())]
+    ours = dict(zip(theirs, sockets, strict=False))
+    result: dict[Any, tuple[list[float], list[float]]] = {}
+    for interval in server.get("intervals") or ():
+        for stream in interval["streams"]:
+            if not stream.get("omitted") and stream["socket"] in ours:
+                times, amounts = result.setdefault(ours[stream["socket"]], ([0.0], [0.0]))
+                times.append(float(stream["end"]))
+                amounts.append(amounts[-1] + float(stream["bytes"]))
+    return result
+
+
+def _ss(path: str | Path, text: str) -> Samples:
+    found: Samples = {}
+    now, name = math.nan, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        here = f"{path}: line {number}"
+        head, _, rest = line.partition(" ")
+        time = _time(head)
+        if time is not None:
+            now, line = time, rest
+        words = line.split()
+        if not words or words[0] in ("State", "Recv-Q"):
+            continue
+        ends = [word for word in words if ADDRESS.fullmatch(word)][:2]
+        at = words.index(ends[0]) if ends else 0
+        if len(ends) == 2 and words[at + 1 : at + 2] == ends[1:] and at <= 3:
+            name = f"{ends[0]}>{ends[1]}"
+        told = {key: (value, more) for key, value, more in TOLD.findall(line)}
+        if "cwnd" in told or "rtt" in told:
+            if not name:
+                raise TcpccError(f"{here}: values before the addresses of a connection")
+            if math.isnan(now):
+                raise TcpccError(f"{here}: no time before it: see tcpcc.apps.traces.from_tcp_info")
+            _add(here, found, name, {"time": now, **_sample(line, told)})
+        elif len(ends) != 2:
+            raise TcpccError(f"{here}: neither a time nor output of ss -tin: {line.strip()[:40]!r}")
+    return found
+
+
+def _sample(line: str, told: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    sample: dict[str, Any] = dict.fromkeys(ZERO, 0.0)
+    for key, (name, scale) in SS.items():
+        if key in told:
+            sample[name] = float(told[key][0]) * scale
+    sample["total_retrans"] = float(told.get("retrans", ("0", "0"))[1] or 0)
+    before = [word for word in line.split() if ":" not in word and "/" not in word]
+    known = [w for w in before if w.isidentifier() and w not in ("ts", "sack", "ecn", "ecnseen")]
+    kept = [w for w in known if w.islower() and w not in ("fastopen", "app_limited", "send")]
+    if kept:
+        sample["controller"] = kept[0]
+    return sample
+
+
+def _time(word: str) -> float | None:
+    """A time: s, or an ISO 8601 date; None if the word is neither."""
+    try:
+        return float(word)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(word).timestamp() if len(word) > 10 else None
+    except ValueError:
+        return None
+
+
+def _add(here: str, found: Samples, name: str, sample: dict[str, Any]) -> None:
+    rows = found.setdefault(name, [])
+    if not math.isfinite(sample.get("time", math.nan)):
+        raise TcpccError(f"{here}: time: must be a number")
+    if rows and sample["time"] <= rows[-1]["time"]:
+        raise TcpccError(f"{here}: time = {sample['time']:.17g}: not later than the sample before")
+    rows.append(sample)
+
+
+def _traced(
+    path: str | Path, name: str, rows: list[dict[str, Any]], begin: float,
+    packet_size: float | None, controller: str,
+) -> Traced:  # fmt: skip
+    columns = {key: np.array([row.get(key, math.nan) for row in rows]) for key in FIELDS}
+    times = np.array([row["time"] for row in rows]) - begin
+    told = {key: column for key, column in columns.items() if np.isfinite(column).any()}
+    payload = float(np.nanmax(told["snd_mss"])) if "snd_mss" in told else math.nan
+    if packet_size is None and "pmtu" in told:
+        packet_size = float(np.nanmax(told["pmtu"]))
+    untold = dict(UNSEEN)
+    if packet_size is None:
+        untold["packet_size"] = "TCP_INFO has no pmtu: give packet_size="
+    if math.isnan(payload):
+        untold["payload"] = "TCP_INFO has no snd_mss"
+    counters: dict[str, Any] = {}
+    for variable, field in (
+        ("delivered", "delivered"),
+        ("sent", "data_segs_out"),
+        ("retransmitted", "total_retrans"),
+    ):
+        if field in told:
+            counters[variable] = times, told[field]
+        else:
+            untold[variable] = f"the samples have no {field}"
+    if "delivered" not in counters and "bytes_acked" in told and payload > 0:
+        counters["delivered"] = times, told["bytes_acked"] / payload
+        del untold["delivered"]
+    threshold = columns["snd_ssthresh"]
+    windows = {
+        "cwnd": columns["snd_cwnd"],
+        "ssthresh": np.where(threshold >= UNLIMITED, math.inf, threshold),
+        "in_transit": columns["unacked"],
+        "rtt": np.where(columns["rtt"] > 0, columns["rtt"] / 1e6, math.nan),  # 0: no sample yet
+    }
+    for variable in ("ssthresh", "rtt"):
+        if np.isnan(windows[variable]).all():
+            untold[variable] = f"the samples have no {variable}"
+    if controller == "unknown":
+        controller = next((row["controller"] for row in rows if "controller" in row), controller)
+    return Traced(
+        name,
+        events_of({"time": []}),
+        np.zeros(0),
+        {variable: (times, values) for variable, values in windows.items()},
+        packet_size or math.nan,
+        payload,
+        untold=untold,
+        controller=controller,
+        start=float(times[0]),
+        base_rtt=float(np.nanmin(told["min_rtt"])) / 1e6 if "min_rtt" in told else math.nan,
+        counters=counters,
+    )

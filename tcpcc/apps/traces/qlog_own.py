@@ -1,0 +1,100 @@
+"""A connection in a qlog file that `Run.to_qlog` wrote."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tcpcc.apps.traces.qlog_events import Event, EventError, Timed
+from tcpcc.apps.traces.traced import (
+    ACK,
+    DELIVER,
+    DROP,
+    DUPACK,
+    LOSS,
+    RETRANSMIT,
+    SEND,
+    TIMEOUT,
+    Traced,
+    events_of,
+)
+from tcpcc.results.recording import TRACED
+
+
+def own_connection(name: str, events: Timed, told: Event) -> Traced:
+    """The connection as the run had it; see `tcpcc.results.qlog`."""
+    facts = told["flows"][name]
+    size = facts["packet_size"]
+    rows: list[Event] = []
+    for place, time, kind, data in events:
+        try:
+            if kind == "metrics_updated":
+                rows[-1] |= _own_metrics(data, size, rows[-1])
+            else:
+                rows.append({"time": time / 1e3} | _own_event(kind, data, told["links"]))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise EventError(place, f"{kind}: {reason}") from None
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    columns = {key: [row.get(key, math.nan) for row in rows] for key in names}
+    columns["seq"] = [row.get("seq", 0) for row in rows]
+    known = {"time", "flow", "event", "seq", "value"}
+    made = events_of(columns, [n for n in names if n not in known and n not in TRACED])
+    times = made["time"]
+    acks = np.isin(made["event"], (ACK, DUPACK))
+    return Traced(
+        name,
+        made,
+        np.where((made["event"] == DELIVER) & (made["seq"] < facts["syn"]), 0.0, 1.0),
+        {
+            "cwnd": (times, made["cwnd"]),
+            "ssthresh": (times, made["ssthresh"]),
+            "in_transit": (times, made["in_transit"]),
+            "rtt": (times[acks], made["value"][acks]),
+        },
+        size,
+        facts["payload"],
+        delivered_by=(DELIVER,),
+        controller=facts["controller"],
+        start=facts["start"],
+        finished=facts["finished"] if facts["finished"] is not None else math.nan,
+        base_rtt=facts["base_rtt"] if facts["base_rtt"] is not None else math.nan,
+    )
+
+
+def _own_event(kind: str, data: Event, links: list[str]) -> Event:
+    """The fields of a run's event, without those of `metrics_updated`."""
+    if kind == "packet_received":
+        frame = data["frames"][0]
+        (_, last), *blocks = frame["acked_ranges"]
+        low, high = (blocks[0][0], blocks[0][1] + 1) if blocks else (math.nan, math.nan)
+        return {
+            "event": DUPACK if frame["duplicate"] else ACK, "seq": last + 1,
+            "sack_low": low, "sack_high": high,
+        }  # fmt: skip
+    if kind == "loss_timer_updated":
+        return {"event": TIMEOUT, "seq": data.get("packet_number", 0)}
+    row = {"seq": data["header"]["packet_number"]}
+    if kind == "packet_sent":
+        return row | {"event": RETRANSMIT if data["is_retransmission"] else SEND}
+    if kind == "packet_dropped":
+        return row | {"event": DROP, "value": links.index(data["link"])}
+    return row | {"event": {"packet_lost": LOSS, "packet_delivered": DELIVER}[kind]}
+
+
+def _own_metrics(data: Event, size: float, row: Event) -> Event:
+    """The fields of `metrics_updated` after the event `row`."""
+    cwnd = data["congestion_window"] / size
+    known = ("congestion_window", "bytes_in_flight", "ssthresh", "latest_rtt")
+    made = {
+        "cwnd": cwnd,
+        "in_transit": data["bytes_in_flight"] / size,
+        "ssthresh": data["ssthresh"] / size if "ssthresh" in data else math.inf,
+        **{name: value for name, value in data.items() if name not in known},
+    }
+    if row["event"] not in (ACK, DUPACK):
+        made["value"] = cwnd
+    elif "latest_rtt" in data:
+        made["value"] = data["latest_rtt"] / 1e3
+    return made

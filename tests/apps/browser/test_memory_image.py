@@ -1,0 +1,140 @@
+"""Pages without a browser: the memory that a page starts with, choices, errors, the command."""
+
+import html
+import math
+
+import numpy as np
+import pytest
+
+import tcpcc as tc
+from tcpcc.apps.browser import choices, control
+from tcpcc.apps.browser.memory_image import FIRST, Snapshot
+from tcpcc.apps.browser.page_data import PageData
+from tcpcc.cli import main
+from tcpcc.errors import ScenarioWarning
+from tcpcc.models.packet.packet_world import PacketWorld
+
+NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+SCENARIO = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=5)], duration=20)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return PageData(choices(SCENARIO, controllers=["bbr3"], queues=["red", "codel"]))
+
+
+@pytest.mark.parametrize("k", range(3))
+@pytest.mark.parametrize("name", ["rate", "delay", "buffer", "loss"])
+def test_a_slider_makes_the_world_of_its_value(data, k, name):
+    """All bytes that belong to no sender."""
+    slider = next(each for each in data.sliders if each.name == name)
+    value = slider.in_model(slider.high * 0.3)
+    queue = data.config["queues"][k]
+    image = bytearray(data.parts[queue["image"]])
+    for at, ratio in queue["patches"][name]:
+        image[at - FIRST : at - FIRST + 8] = np.float64(value * ratio).tobytes()
+    scenario = control.with_value(data._by_queue[k], name, value)
+    assert bytes(image) == data.atlas.shared_image(Snapshot(PacketWorld(scenario)))
+
+
+def test_two_worlds_have_one_image(data):
+    """Addresses of this machine are not in it."""
+    again = Snapshot(PacketWorld(data._by_queue[0]))
+    assert data.atlas.shared_image(again) == data.parts[data.config["queues"][0]["image"]]
+
+
+def test_a_sender_is_that_of_its_own_world(data):
+    """BBRv3's memory does not depend on the other flow's controller."""
+    scenario = control.with_controller(data.choices.scenario, 0, "bbr3")
+    world = Snapshot(PacketWorld(scenario))
+    k = data.choices.controllers.index("bbr3")
+    found = [(at, data.parts[part]) for at, part in data.config["senders"][0][k]["parts"]]
+    assert found == data.atlas.sender_image(world, 0)
+
+
+def test_a_scenario_with_jitter_and_counts_keeps_its_results():
+    scenario = tc.Scenario(NET, [tc.Flow("bbr3", count=2, jitter=1), tc.CBR("1 Mbps", on=[(2, 9)])],
+                           duration=10, seed=3)  # fmt: skip
+    single = choices(scenario).scenario
+    one, other = tc.simulate(scenario), tc.simulate(single)
+    assert np.array_equal(one.data["delivered"].values, other.data["delivered"].values)
+
+
+ERRORS = {
+    "control": ({"controls": ["speed"]}, "unknown control 'speed'"),
+    "controller": ({"controllers": ["rene"]}, "unknown controller 'rene': did you mean 'reno'"),
+    "queue": ({"queues": ["tail"]}, "unknown queue 'tail'"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_an_unknown_name_is_refused(case):
+    given, message = ERRORS[case]
+    with pytest.raises(tc.ScenarioError, match=message):
+        tc.to_html(SCENARIO, **given)
+
+
+def test_what_a_page_cannot_run_is_refused():
+    load = tc.on_off("reno", sources=1, size=10, off=1)
+    with pytest.raises(tc.ScenarioError, match="workloads: a page has flows only"):
+        tc.to_html(tc.Scenario(NET, [], duration=10, workloads=load))
+    with pytest.raises(tc.ScenarioError, match="flows: 17 in all: a page has at most 16"):
+        tc.to_html(tc.Scenario(NET, [tc.Flow("reno", count=17)], duration=10))
+    with pytest.raises(tc.ScenarioError, match="at least one must have a controller"):
+        tc.to_html(tc.Scenario(NET, [tc.CBR("1 Mbps")], duration=10))
+    with (
+        pytest.warns(ScenarioWarning),
+        pytest.raises(tc.ScenarioError, match="'xcp' needs packet headers"),
+    ):
+        tc.to_html(SCENARIO, controllers=["xcp"])
+    with pytest.raises(tc.ScenarioError, match=r"scenario = 'x\.toml': must be a Scenario"):
+        tc.to_html("x.toml")
+
+
+def _raises(s, p, ack):
+    s.cwnd += math.atan(ack.acked) / s.cwnd
+
+
+def _halve(s, p, ack):
+    s.cwnd = s.ssthresh = max(ack.window / 2, 2.0)
+
+
+def test_a_rule_whose_mathematics_a_page_lacks_is_refused():
+    mine = tc.Controller(name="of_test", summary="-", on_ack=_raises, on_loss=_halve,
+                         on_timeout=_halve)  # fmt: skip
+    scenario = SCENARIO.replace(flows=[tc.Flow(mine)])
+    with pytest.raises(tc.TcpccError, match="a rule calls atan, which WebAssembly does not have"):
+        tc.to_html(scenario, controls=["rate"])
+
+
+def test_interpreted_rules_are_refused(monkeypatch):
+    monkeypatch.setattr("tcpcc.apps.browser.INTERPRETED", True)
+    with pytest.raises(tc.TcpccError, match="NUMBA_DISABLE_JIT is set"):
+        tc.to_html(SCENARIO)
+
+
+def test_a_notebook_shows_the_page(tmp_path):
+    page = tc.to_html(SCENARIO, tmp_path / "x.html", controls=["rate"])
+    assert (tmp_path / "x.html").read_text(encoding="utf-8") == page
+    assert html.escape(page) in page._repr_html_()
+    assert len(repr(page)) < 40
+    with pytest.raises(tc.TcpccError, match=r"cannot write '.*html': .*no such directory"):
+        tc.to_html(SCENARIO, tmp_path / "none" / "x.html", controls=["rate"])
+
+
+def test_the_command_writes_a_page(tmp_path, capsys):
+    SCENARIO.save(tmp_path / "x.toml")
+    arguments = ["web", str(tmp_path / "x.toml"), "--out", str(tmp_path / "x.html"),
+                 "--controllers", "reno", "--queues", "droptail", "--controls", "rate,seed",
+                 "--title", "a < b"]  # fmt: skip
+    assert main(arguments) == 0
+    assert "x.html: " in capsys.readouterr().out
+    text = (tmp_path / "x.html").read_text()
+    assert "<h1>a &lt; b</h1>" in text
+    assert '"name":"buffer"' not in text
+
+
+def test_the_command_names_a_wrong_controller(tmp_path, capsys):
+    SCENARIO.save(tmp_path / "x.toml")
+    assert main(["web", str(tmp_path / "x.toml"), "--controllers", "rene"]) == 2
+    assert capsys.readouterr().err.startswith("tcpcc: unknown controller 'rene'")

@@ -197,7 +197,7 @@ def parser() -> argparse.ArgumentParser:
         "league", league_of, "Evaluate many controllers; print how many criteria each one fails."
     )
     ranked.add_argument("controllers", nargs="*", help="names; default: all")
-    ranked.add_argument("--out", type=Path, metavar="DIR", help="write dossiers, league, numbers")
+    ranked.add_argument("--out", type=Path, metavar="DIR", help="write evaluations, table, numbers")
     _evaluating(ranked)
 
     worst = command("attack", attack_one, "Search for the worst scenario of a controller.")

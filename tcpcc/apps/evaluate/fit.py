@@ -86,7 +86,9 @@ def fit(
             raise unknown(f"parameter of {controller!r}", name, known)
         for end in (low, high):
             known[name].number(name, end)
-    if not any(_mine(flow, controller) for scenario in scenarios for flow in scenario.flows):
+    if not any(
+        _has_controller(flow, controller) for scenario in scenarios for flow in scenario.flows
+    ):
         raise ScenarioError(f"scenarios: no flow has the controller {controller!r}")
     whole("seeds", seeds, "", low=1)
     quantities = {
@@ -139,7 +141,7 @@ def _valid(controller: str, point: Point) -> bool:
     return True
 
 
-def _mine(flow: Flow | CBR, controller: str) -> bool:
+def _has_controller(flow: Flow | CBR, controller: str) -> bool:
     return isinstance(flow, Flow) and flow.controller == controller
 
 

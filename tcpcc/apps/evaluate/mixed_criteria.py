@@ -25,7 +25,7 @@ from tcpcc.apps.evaluate.measures import harm, queueing_delay
 from tcpcc.scenario import Flow
 
 
-def all_of_them(against: Iterable[str]) -> Iterator[Criterion]:
+def criteria(against: Iterable[str]) -> Iterator[Criterion]:
     yield from (*_mixed(against), *_real_time(), *_short_of_others())
 
 

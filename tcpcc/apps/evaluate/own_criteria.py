@@ -17,7 +17,7 @@ CROWD = Bottleneck(500 * MB, 0.040)
 """The path of a thousand flows; the fair share is 1.7 packets per base RTT."""
 
 
-def all_of_them() -> Iterator[Criterion]:
+def criteria() -> Iterator[Criterion]:
     yield from (*_collapse(), *_bufferbloat(), *_loss(), *_fairness(), *_short())
 
 

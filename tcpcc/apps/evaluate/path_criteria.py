@@ -16,7 +16,7 @@ MOBILE = 60.0
 """Duration of runs over a cellular link, s."""
 
 
-def all_of_them(traces: Iterable[str | Path]) -> Iterator[Criterion]:
+def criteria(traces: Iterable[str | Path]) -> Iterator[Criterion]:
     yield from (*_tail_drop(), *_tunnels(), *_wired(), *_wireless(), *_cellular(traces))
 
 

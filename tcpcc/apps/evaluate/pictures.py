@@ -64,7 +64,7 @@ def sketch(finding: Finding) -> dict[str, Any]:
     run = finding.runs[WITH]
     width = run.duration / POINTS
     own = _throughput(run, width)
-    theirs = {
+    standards = {
         name: _throughput(runs[WITH], width)
         for name, runs in finding.standard_runs.items()
         if WITH in runs
@@ -72,7 +72,9 @@ def sketch(finding: Finding) -> dict[str, Any]:
     of_link = run.data.sel(link=BOTTLENECK)
     interval = float(run.data.attrs["interval"])
     rate = _means(of_link["capacity"].values / interval)
-    top = max(1.0, *(float(np.max(rates, initial=0.0)) for rates in (own, rate, *theirs.values())))
+    top = max(
+        1.0, *(float(np.max(rates, initial=0.0)) for rates in (own, rate, *standards.values()))
+    )
     queue = _means(of_link["queue"].values)
     most = max(float(np.max(queue, initial=0.0)), 1.0)
     room = float(of_link["buffer"])
@@ -83,7 +85,9 @@ def sketch(finding: Finding) -> dict[str, Any]:
         "width": SKETCH,
         "height": bottom,
         "own": _line(own / top, RATES, RATES),
-        "theirs": [(name, _line(rates / top, RATES, RATES)) for name, rates in theirs.items()],
+        "standards": [
+            (name, _line(rates / top, RATES, RATES)) for name, rates in standards.items()
+        ],
         "rate": _line(rate / top, RATES, RATES),
         "queue": f"0,{bottom} {_line(queue / full, QUEUE, bottom)} {SKETCH},{bottom}",
         "text": f"0 to {run.duration:g} s, 0 to {top / scale:.3g} {unit}; queue up to {most:.3g} of"

@@ -22,7 +22,7 @@ from tcpcc.apps.evaluate.mixed_criteria import throughput_harm
 from tcpcc.scenario import Flow
 
 
-def all_of_them() -> Iterator[Criterion]:
+def criteria() -> Iterator[Criterion]:
     yield from (
         *_queues(), *_breakers(), *_delays(), *_constrained(), *_high_delay(), *_unresponsive(),
         *_reordering(), *_transients(), *_rerouting(), *_multipath(),

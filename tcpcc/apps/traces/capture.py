@@ -149,8 +149,8 @@ def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) 
         for column, value in zip(columns, row, strict=True):
             column.append(value)
         at += captured
-    time, start, kept_bytes, whole = map(_column, columns)
-    return Packets(time, start, kept_bytes, whole, np.zeros(len(time), np.int64), [link_type], [""])
+    time, start, captured, whole = map(_column, columns)
+    return Packets(time, start, captured, whole, np.zeros(len(time), np.int64), [link_type], [""])
 
 
 def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
@@ -211,8 +211,8 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
             unread.skip(f"packet {number}", "a simple packet block, which has no time")
             simple += 1
         at += length
-    time, start, kept_bytes, wholes, interfaces = map(_column, columns)
-    return Packets(time, start, kept_bytes, wholes, interfaces, types, names)
+    time, start, captured, wholes, interfaces = map(_column, columns)
+    return Packets(time, start, captured, wholes, interfaces, types, names)
 
 
 def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:

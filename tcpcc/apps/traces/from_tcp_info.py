@@ -300,10 +300,10 @@ def _connection(
 ) -> Connection:  # fmt: skip
     columns = {key: np.array([row.get(key, math.nan) for row in rows]) for key in FIELDS}
     times = np.array([row["time"] for row in rows]) - begin
-    given_columns = {key: column for key, column in columns.items() if np.isfinite(column).any()}
-    payload = float(np.nanmax(given_columns["snd_mss"])) if "snd_mss" in given_columns else math.nan
-    if packet_size is None and "pmtu" in given_columns:
-        packet_size = float(np.nanmax(given_columns["pmtu"]))
+    present = {key: column for key, column in columns.items() if np.isfinite(column).any()}
+    payload = float(np.nanmax(present["snd_mss"])) if "snd_mss" in present else math.nan
+    if packet_size is None and "pmtu" in present:
+        packet_size = float(np.nanmax(present["pmtu"]))
     missing = dict(ALWAYS_MISSING)
     if packet_size is None:
         missing["packet_size"] = "TCP_INFO has no pmtu: give packet_size="
@@ -315,12 +315,12 @@ def _connection(
         ("sent", "data_segs_out"),
         ("retransmitted", "total_retrans"),
     ):
-        if field in given_columns:
-            counters[variable] = times, given_columns[field]
+        if field in present:
+            counters[variable] = times, present[field]
         else:
             missing[variable] = f"the samples have no {field}"
-    if "delivered" not in counters and "bytes_acked" in given_columns and payload > 0:
-        counters["delivered"] = times, given_columns["bytes_acked"] / payload
+    if "delivered" not in counters and "bytes_acked" in present and payload > 0:
+        counters["delivered"] = times, present["bytes_acked"] / payload
         del missing["delivered"]
     threshold = columns["snd_ssthresh"]
     windows = {
@@ -344,8 +344,6 @@ def _connection(
         missing=missing,
         controller=controller,
         start=float(times[0]),
-        base_rtt=float(np.nanmin(given_columns["min_rtt"])) / 1e6
-        if "min_rtt" in given_columns
-        else math.nan,
+        base_rtt=float(np.nanmin(present["min_rtt"])) / 1e6 if "min_rtt" in present else math.nan,
         counters=counters,
     )

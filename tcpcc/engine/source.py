@@ -74,15 +74,15 @@ def modules_behind(name: str) -> tuple[str, ...]:
     A function can only refer to its own module's globals, so no other module's code can be compiled
     into one of its functions.
     """
-    found: dict[str, None] = {}
+    modules: dict[str, None] = {}
     waiting = [name]
     while waiting:
         module = waiting.pop()
         file = _file(module)
-        if module not in found and module.split(".")[0] == PACKAGE.name and file is not None:
-            found[module] = None
+        if module not in modules and module.split(".")[0] == PACKAGE.name and file is not None:
+            modules[module] = None
             waiting += _imports(file)
-    return tuple(sorted(found))
+    return tuple(sorted(modules))
 
 
 @cache
@@ -154,7 +154,7 @@ class _Encoder:
         if type(value) is FunctionType:
             return self._function(value)
         if type(value) is tuple:
-            return group("tuple", [self.value(each) for each in value])
+            return group("tuple", [self.value(element) for element in value])
         if isinstance(value, np.dtype):
             return dtype_bytes(value)
         if isinstance(value, np.ndarray | np.generic):
@@ -217,7 +217,7 @@ class _Encoder:
     def _array(self, value: Any) -> bytes:
         shape = framed("shape", repr(value.shape))
         if value.dtype.hasobject:
-            content = group("objects", [self.value(each) for each in value.ravel().tolist()])
+            content = group("objects", [self.value(element) for element in value.ravel().tolist()])
         else:
             content = framed("bytes", value.tobytes())
         return group(type(value).__name__, [dtype_bytes(value.dtype), shape, content])

@@ -342,10 +342,10 @@ class Registry(Mapping[str, D], Generic[D]):
 
     def _take(self, name: str) -> None:
         """Register the definition `name` of an installed package, if there is one."""
-        found = installed.load(self.kind, self.group, name)
-        if found is None:
+        entry = installed.load(self.kind, self.group, name)
+        if entry is None:
             return
-        definition, module = found
+        definition, module = entry
         if not isinstance(definition, Definition) or type(definition).registry is not self:
             raise refuse(f"{self.kind} {name!r} of {module}", definition, f"a {self.kind}")
         if definition.name != name:
@@ -362,9 +362,9 @@ class Registry(Mapping[str, D], Generic[D]):
 
         rows: list[dict[str, Any]] = []
         for name in self:
-            one = self[name]
-            common = {self.kind: name, "summary": one.summary}
-            common |= {column: getattr(one, column) for column in self.columns}
+            definition = self[name]
+            common = {self.kind: name, "summary": definition.summary}
+            common |= {column: getattr(definition, column) for column in self.columns}
             rows += [
                 {
                     **common,
@@ -373,7 +373,7 @@ class Registry(Mapping[str, D], Generic[D]):
                     "unit": param.unit,
                     "meaning": param.doc,
                 }
-                for parameter, param in one.params.items()
+                for parameter, param in definition.params.items()
             ] or [{**common, "parameter": "", "default": None, "unit": "", "meaning": ""}]
         head = [self.kind, "parameter", "default", "unit", "meaning", "summary"]
         return pd.DataFrame(rows, columns=[*head, *self.columns])
@@ -404,8 +404,8 @@ def callable_module(
     it is a subpackage. ``tcpcc.controllers["reno"]`` finds a definition of `registry`."""
 
     class _Callable(ModuleType):
-        def __call__(self, *given: Any, **named: Any) -> Any:
-            return function(*given, **named)
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
 
         def __getitem__(self, key: str) -> Any:
             if registry is None:

@@ -28,7 +28,7 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline

@@ -135,8 +135,8 @@ def numbers(
         scenarios.values(), model, jobs=jobs, processes=many, **options
     ) as simulations:
         runs = simulations.runs(progress=False)
-    found = harness.measure(paper, harness.by_item(sorted(needed), scenarios, runs))
-    return completed(found, paper.cells())
+    measured = harness.measure(paper, harness.by_item(sorted(needed), scenarios, runs))
+    return completed(measured, paper.cells())
 
 
 def applies(paper: harness.Paper, item: str, experiment: Experiment) -> bool:

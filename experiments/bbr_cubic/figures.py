@@ -61,7 +61,7 @@ def draw_equilibria(results: Throughputs) -> Figure:
     """Nash equilibria against the buffer, a panel for each network; the band is 6 flows."""
     import matplotlib.pyplot as plt
 
-    nets = list(dict.fromkeys(p.network for p in results))
+    nets = list(dict.fromkeys(point.network for point in results))
     with plots.style():
         figure, axes = plt.subplots(2, 3, sharex=True, sharey=True, figsize=(plots.WIDTH, 3.9))
         for k, (ax, net) in enumerate(zip(axes.flat, nets, strict=True)):

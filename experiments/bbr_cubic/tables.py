@@ -97,7 +97,9 @@ def sample(numbers: Sequence[int] = s.SAMPLE) -> list[Point]:
 def shares(results: Throughputs, network: Network, buffer: float) -> dict[int, float]:
     """BBR's aggregate share of the link by n."""
     share_of = {
-        p.n: bbr / network.rate for p, (bbr, _) in results.items() if p[:2] == (network, buffer)
+        point.n: bbr / network.rate
+        for point, (bbr, _) in results.items()
+        if point[:2] == (network, buffer)
     }
     return dict(sorted(share_of.items()))
 
@@ -107,9 +109,9 @@ def distances(results: Throughputs, network: Network, least: float = DEEP) -> np
     testbed = s.testbed()
     return np.array(
         [
-            abs(bbr - testbed[p][0]) / network.rate
-            for p, (bbr, _) in results.items()
-            if p.network == network and p.buffer >= least and p in testbed
+            abs(bbr - testbed[point][0]) / network.rate
+            for point, (bbr, _) in results.items()
+            if point.network == network and point.buffer >= least and point in testbed
         ]
     )
 
@@ -122,9 +124,9 @@ def equilibrium(results: Throughputs, network: Network, buffer: float) -> float:
     50 if BBR flows always have more, 0 if they always have less.
     """
     excess_of = {
-        p.n: bbr / (bbr + cubic) - p.n / s.FLOWS
-        for p, (bbr, cubic) in results.items()
-        if p[:2] == (network, buffer) and 0 < p.n < s.FLOWS
+        point.n: bbr / (bbr + cubic) - point.n / s.FLOWS
+        for point, (bbr, cubic) in results.items()
+        if point[:2] == (network, buffer) and 0 < point.n < s.FLOWS
     }
     n, over = np.array(sorted(excess_of)), np.array([excess_of[k] for k in sorted(excess_of)])
     falls = np.flatnonzero((over[:-1] >= 0) & (over[1:] < 0))
@@ -173,16 +175,18 @@ def stored(model: str = "packet") -> dict[Point, tuple[float, float]]:
 def moved(results: Throughputs, accepted: Throughputs) -> list[str]:
     """Points that are not as accepted, to the digits of the file."""
     return [
-        f"{p.network}, {p.buffer:g} BDP, n = {p.n}: BBR {accepted[p][0]:g} -> {bbr:g} Mb/s"
-        for p, (bbr, cubic) in results.items()
-        if p in accepted and not np.allclose(accepted[p], (bbr, cubic), rtol=1e-5, atol=1e-6)
+        f"{point.network}, {point.buffer:g} BDP, n = {point.n}:"
+        f" BBR {accepted[point][0]:g} -> {bbr:g} Mb/s"
+        for point, (bbr, cubic) in results.items()
+        if point in accepted
+        and not np.allclose(accepted[point], (bbr, cubic), rtol=1e-5, atol=1e-6)
     ]
 
 
 def summary(results: Throughputs) -> list[dict[str, object]]:
     """A row per network: median distance, and the equilibria of ours and of the test-bed."""
     rows = []
-    for net in dict.fromkeys(p.network for p in results):
+    for net in dict.fromkeys(point.network for point in results):
         apart = equilibria(results, net)
         away = distances(results, net)
         rows.append(

@@ -66,7 +66,10 @@ def _shares(
     testbed = scenarios.testbed()
     points = [[scenarios.Point(network, b, n) for n in scenarios.SAMPLE] for b in scenarios.BUFFERS]
     return [
-        (row[0].buffer, [(results[p][0] / network.rate, testbed[p][0] / network.rate) for p in row])
+        (
+            row[0].buffer,
+            [(results[point][0] / network.rate, testbed[point][0] / network.rate) for point in row],
+        )
         for row in points
     ]
 

@@ -131,7 +131,8 @@ def pairs(said: Said, item: str) -> Pairs:
     if len(here) <= FOLDED:
         return Pairs(here, [])
     return Pairs(
-        [p for p in here if not all(p[1].values())], [p for p in here if all(p[1].values())]
+        [pair for pair in here if not all(pair[1].values())],
+        [pair for pair in here if all(pair[1].values())],
     )
 
 

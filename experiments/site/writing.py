@@ -195,7 +195,7 @@ class _Page:
                 )
                 known[model] = dict(zip(chosen, fresh, strict=True))
         files = _files(self.scenarios, self.item.parts)
-        found = [
+        series = [
             {
                 **traces.trace(self.item, self.line.item, key, known),
                 "file": files[key],
@@ -203,8 +203,8 @@ class _Page:
             }
             for key in choice.keys
         ]
-        self.traced = [each["title"] for each in found]
-        text = json.dumps(found, allow_nan=False, separators=(",", ":"))
+        self.traced = [run["title"] for run in series]
+        text = json.dumps(series, allow_nan=False, separators=(",", ":"))
         self._file("runs.js").write_text(f"tcpccRuns({text});\n", encoding="utf-8")
 
     def write_dots(self) -> None:

@@ -53,7 +53,7 @@ def larger(network: str) -> n.Setting:
     of = n.NETWORKS[network]
     queue = of.queue
     if queue is not None:
-        params = tuple((p, v * TIMES if "thresh" in p else v) for p, v in queue.params)
+        params = tuple((k, v * TIMES if "thresh" in k else v) for k, v in queue.params)
         queue = replace(queue, params=params)
     return replace(of, rate=of.rate * TIMES, buffer=of.buffer * TIMES, queue=queue)
 

@@ -685,7 +685,7 @@ _RECORD = "record"  # column with the digest of a run's record
 
 def _digest(run: Any) -> str:
     """Hash of all numbers in a record."""
-    from tcpcc.engine.framed import digest
+    from tcpcc.engine.framing import digest
     from tcpcc.engine.source import encoded
 
     return digest(*(encoded(variable.values) for variable in run.data.variables.values()))

@@ -38,7 +38,7 @@ def _root() -> Path:
 
 
 def _prune(root: Path) -> None:
-    folders = sorted(root.glob("*-*"), key=lambda p: p.stat().st_mtime, reverse=True)
+    folders = sorted(root.glob("*-*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in folders[_KEEP:]:
         _log.info("removed %s, of other sources", old)
         shutil.rmtree(old, ignore_errors=True)

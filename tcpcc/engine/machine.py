@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 
 from tcpcc.engine import jit
 from tcpcc.engine.cache import keep_in
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 from tcpcc.engine.private import NumbaError, PartCompiler, call_address, function_address
 from tcpcc.engine.source import code_digest, dtype_bytes, global_names, is_ours, module_digest
 

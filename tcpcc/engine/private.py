@@ -49,7 +49,7 @@ from numba.core.serialize import dumps
 from numba.core.typed_passes import AnnotateTypes
 
 from tcpcc.engine.announce import compiling_a_part
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 
 __all__ = [
     "NumbaError",

@@ -101,7 +101,7 @@ def topology(
         for node, place in picture.nodes.items():
             _box(ax, place, picture.texts[node], fc=SKY, boxstyle="round")
         ax.margins(0.09, 0.0)
-        heights = [y for _, y in (*picture.nodes.values(), *(p for _, p in picture.hosts))]
+        heights = [y for _, y in (*picture.nodes.values(), *(place for _, place in picture.hosts))]
         ax.set_ylim(min(heights) - 0.55, max(heights) + 0.55)
         ax.set_axis_off()
     return ax

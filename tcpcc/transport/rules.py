@@ -21,7 +21,7 @@ from tcpcc.transport.flow_record import (
 )
 from tcpcc.transport.output import in_force
 from tcpcc.transport.undo import note_answer, was_the_last
-from tcpcc.transport.unused import is_used
+from tcpcc.transport.window_validation import is_used
 
 sample_at = accessor(sample_dtype)
 

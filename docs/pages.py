@@ -20,7 +20,7 @@ import xarray as xr
 import tcpcc as tc
 from tcpcc import plots
 from tcpcc.apps.browser.control import CONTROLS
-from tcpcc.apps.evaluate.casts import signals
+from tcpcc.apps.evaluate.mixes import signals
 from tcpcc.apps.evaluate.page import strip_drawn
 from tcpcc.apps.evaluate.pictures import strip
 from tcpcc.apps.evaluate.sections import SECTIONS
@@ -28,7 +28,7 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence, evidence_table
 from tcpcc.queues import QUEUES, discipline
@@ -102,7 +102,7 @@ def _league() -> xr.Dataset:
 
 
 def _evaluation(name: str) -> list[str]:
-    """The controller's dossier: all numbers of a quick evaluation after RFC 9743."""
+    """The controller's evaluation: all numbers of a quick evaluation after RFC 9743."""
     league = _league()
     if name not in league["controller"]:
         return ["Not evaluated: run `make league`.", ""]
@@ -121,10 +121,10 @@ def _evaluation(name: str) -> list[str]:
     return [
         f"Quick evaluation after RFC 9743 ([guide](../guides/evaluate.md)): {counts}. The dot is"
         f" {name} with its 95 % confidence interval, upright lines are Reno and CUBIC. `tcpcc"
-        f" evaluate {name} --out dossier` writes this dossier with pictures of the runs and the"
+        f" evaluate {name} --out report` writes this evaluation with pictures of the runs and the"
         " scenario files.",
         "",
-        '<div class="variants dossier"><table>',
+        '<div class="variants evaluation"><table>',
         f"<thead><tr>{''.join(f'<th>{column}</th>' for column in columns)}</tr></thead>",
         "<tbody>",
         *rows,
@@ -183,7 +183,7 @@ def league_page() -> str:
             " section that the controller fails: where it is worse than both Reno and CUBIC in the"
             " same scenario. *better*: criteria in which it is better than both. Headings are"
             " sections; their titles are below the table. A controller's"
-            " dossier is on its page; `docs/league.nc` has all numbers. A click on a"
+            " evaluation is on its page; `docs/league.nc` has all numbers. A click on a"
             " heading sorts.",
             "",
             '<div class="variants"><table>',

@@ -103,9 +103,9 @@ def dashes(ax: Axes, places: Any, values: Sequence[float], size: float) -> None:
     """Draw the fluid model's values over bars, with a white outline for dark bars."""
     from matplotlib.patheffects import withStroke
 
-    seen = [withStroke(linewidth=2.8, foreground="white")]
+    outline = [withStroke(linewidth=2.8, foreground="white")]
     ax.plot(places, values, "_", color=plots.BLACK, ms=size, mew=1.4, label="fluid",
-            path_effects=seen)  # fmt: skip
+            path_effects=outline)  # fmt: skip
 
 
 def published(ax: Axes, x: Any, y: Any, **look: Any) -> None:

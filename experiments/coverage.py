@@ -55,33 +55,37 @@ class Place:
 def places() -> list[Place]:
     """All places, by paper in the papers' order."""
     with DATA.open("rb") as file:
-        told = tomllib.load(file)
-    found = []
-    for paper, entries in told.items():
+        document = tomllib.load(file)
+    result = []
+    for paper, entries in document.items():
         for entry in entries["places"]:
-            one = Place(paper, **entry)
-            if not (one.item or one.code or one.reason):
-                item = re.sub(r"[ .]", "_", one.place.lower())
-                one = Place(paper, **entry, item=item)
-            found.append(one)
-    return found
+            place = Place(paper, **entry)
+            if not (place.item or place.code or place.reason):
+                item = re.sub(r"[ .]", "_", place.place.lower())
+                place = Place(paper, **entry, item=item)
+            result.append(place)
+    return result
 
 
-def broken(one: Place) -> str:
+def broken(place: Place) -> str:
     """What does not exist of a place; "" if everything does."""
-    if one.reason:
+    if place.reason:
         return ""
-    if one.code:
-        file = ROOT / "tcpcc" / one.code
+    if place.code:
+        file = ROOT / "tcpcc" / place.code
         words = file.read_text(encoding="utf-8") if file.exists() else ""
         docs = [ast.get_docstring(node) or "" for node in _documented(words)]
-        return "" if any(one.mark in text for text in docs) else f"{one.code} has no {one.mark!r}"
-    paper = papers()[one.paper]
-    if one.item not in paper.items:
-        return f"no item {one.item}"
-    if not cell_of(one.paper, one.item):
-        return f"no cell of the notebook shows {one.item}"
-    figure = figure_of(one)
+        return (
+            ""
+            if any(place.mark in text for text in docs)
+            else f"{place.code} has no {place.mark!r}"
+        )
+    paper = papers()[place.paper]
+    if place.item not in paper.items:
+        return f"no item {place.item}"
+    if not cell_of(place.paper, place.item):
+        return f"no cell of the notebook shows {place.item}"
+    figure = figure_of(place)
     return "" if not figure or (FIGURES / figure).exists() else f"no file {figure}"
 
 
@@ -90,10 +94,10 @@ def _documented(words: str) -> list[ast.Module | ast.FunctionDef]:
     return [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))]
 
 
-def figure_of(one: Place) -> str:
+def figure_of(place: Place) -> str:
     """File name of a place's figure; "" for none."""
-    item = papers()[one.paper].items.get(one.item)
-    return f"{one.paper}_{one.item}.png" if item and item.has_figure else ""
+    item = papers()[place.paper].items.get(place.item)
+    return f"{place.paper}_{place.item}.png" if item and item.has_figure else ""
 
 
 @cache
@@ -116,32 +120,32 @@ def verdict(records: Sequence[Record]) -> str:
     tested = [r for r in records if r.is_tested]
     if not tested:
         return "no published numbers"
-    told = []
+    parts = []
     for model, name in NAMES.items():
         of_model = [r.judged(model) for r in tested if r.number(model) is not None]
         if of_model:
-            told.append(f"{name} {of_model.count('reproduced')} of {len(of_model)}")
-    return "reproduced: " + ", ".join(told)
+            parts.append(f"{name} {of_model.count('reproduced')} of {len(of_model)}")
+    return "reproduced: " + ", ".join(parts)
 
 
-def _line(one: Place, paper: Paper, records: Sequence[Record]) -> list[str]:
-    shows = one.shows or paper.published.titles.get(one.item, "")
-    if one.reason:
-        return [one.place, shows, f"none: {one.reason}", "", "", "", ""]
-    if one.code:
-        return [one.place, shows, f"{Path(one.code).name}, {one.mark}", "", "", "", ""]
-    item = paper.items[one.item]
-    figure = figure_of(one)
+def _line(place: Place, paper: Paper, records: Sequence[Record]) -> list[str]:
+    shows = place.shows or paper.published.titles.get(place.item, "")
+    if place.reason:
+        return [place.place, shows, f"none: {place.reason}", "", "", "", ""]
+    if place.code:
+        return [place.place, shows, f"{Path(place.code).name}, {place.mark}", "", "", "", ""]
+    item = paper.items[place.item]
+    figure = figure_of(place)
     is_run = item.scenarios is not dict
     drawn = "a drawing" if item.networks else "from the rules"
     return [
-        one.place,
+        place.place,
         shows,
-        one.item,
-        f"In [{cell_of(one.paper, one.item)}]",
+        place.item,
+        f"In [{cell_of(place.paper, place.item)}]",
         f"[png](../figures/{figure})" if figure else "",
         ", ".join(NAMES[model] for model in item.models) if is_run else "",
-        verdict([r for r in records if r.item == one.item]) if is_run else drawn,
+        verdict([r for r in records if r.item == place.item]) if is_run else drawn,
     ]
 
 
@@ -163,11 +167,11 @@ def markdown(records: Sequence[Record]) -> str:
         " *Reproduced* counts are of all published numbers of the item, printed or inferred.",
     ]
     for name, paper in papers().items():
-        of_paper = [one for one in places() if one.paper == name]
+        of_paper = [place for place in places() if place.paper == name]
         if not of_paper:
             continue
-        mine = [r for r in records if r.paper == name]
-        missing = sum(bool(one.reason) for one in of_paper)
+        records_of_paper = [r for r in records if r.paper == name]
+        missing = sum(bool(place.reason) for place in of_paper)
         lines += [
             "",
             f"## {paper.title}",
@@ -175,6 +179,6 @@ def markdown(records: Sequence[Record]) -> str:
             f"{len(of_paper)} places, {missing} of them neither regenerated nor implemented."
             f" Notebook: `notebooks/{name}.ipynb`.",
             "",
-            table(head, [_line(one, paper, mine) for one in of_paper], words=True),
+            table(head, [_line(place, paper, records_of_paper) for place in of_paper], words=True),
         ]
     return "\n".join(lines) + "\n"

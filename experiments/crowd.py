@@ -109,16 +109,18 @@ def draw(table: pd.DataFrame) -> Figure:
     with plots.style():
         figure, (costs, gains) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.42))
         packets = table["packet"].to_numpy()
-        one = packets[table.index == 1000]
+        at_thousand = packets[table.index == 1000]
         for (name, label), shape, colour in zip(names.items(), "os^", plots.PALETTE, strict=False):
             seconds = table[name].to_numpy()
             look = {"color": colour, "ms": 4.5, "label": label}
-            costs.loglog(table.index, seconds / one, f"{shape}-", **look)
+            costs.loglog(table.index, seconds / at_thousand, f"{shape}-", **look)
             if name != "packet":
                 gains.loglog(table.index, packets / seconds, f"{shape}-", **look)
         part = table["simulated"].to_numpy() < 1
         hollow = {"color": "white", "mec": plots.PALETTE[0], "ms": 4.5}
-        costs.plot(table.index[part], packets[part] / one, "o", **hollow, label="extrapolated")
+        costs.plot(
+            table.index[part], packets[part] / at_thousand, "o", **hollow, label="extrapolated"
+        )
         gains.plot(table.index, table.index + 1, ":", color=plots.GREY, label="limit, N + 1")
         costs.set_ylabel("CPU time (packets, N = 1000: 1)")
         gains.set_ylabel("Speed-up over packets")
@@ -133,6 +135,6 @@ if __name__ == "__main__":
     import matplotlib as mpl
 
     mpl.use("Agg")
-    found = cost()
-    print(found.round(3).to_string())
-    pictures.save(draw(found), FIGURE, ("png", "pdf"))
+    table = cost()
+    print(table.round(3).to_string())
+    pictures.save(draw(table), FIGURE, ("png", "pdf"))

@@ -114,11 +114,11 @@ USUAL = ("phases", "step", "recovery")
 
 def differing(paper: harness.Paper) -> dict[str, set[Key]]:
     """The cells in which the accepted numbers of the models differ, by item."""
-    found: dict[str, set[Key]] = {}
+    keys: dict[str, set[Key]] = {}
     for line in expected.cells_of(paper.name):
         if line["agreement"] not in ("", "within 10 %"):
-            found.setdefault(line["item"], set()).add((line["item"], line["row"], line["column"]))
-    return found
+            keys.setdefault(line["item"], set()).add((line["item"], line["row"], line["column"]))
+    return keys
 
 
 def numbers(
@@ -126,15 +126,17 @@ def numbers(
 ) -> dict[Key, Measured]:
     """Numbers of items in an experiment."""
     needed = harness.needed(paper, items, model)
-    wanted = {
+    scenarios = {
         key: of.change(scenario) for key, scenario in harness.scenarios_of(paper, needed).items()
     }
     options = of.options if model == "fluid" else {}
-    many = len(wanted) >= harness.MANY
-    with Simulations(wanted.values(), model, jobs=jobs, processes=many, **options) as simulations:
+    many = len(scenarios) >= harness.MANY
+    with Simulations(
+        scenarios.values(), model, jobs=jobs, processes=many, **options
+    ) as simulations:
         runs = simulations.runs(progress=False)
-    found = harness.measure(paper, harness.by_item(sorted(needed), wanted, runs))
-    return completed(found, paper.cells())
+    measured = harness.measure(paper, harness.by_item(sorted(needed), scenarios, runs))
+    return completed(measured, paper.cells())
 
 
 def applies(paper: harness.Paper, item: str, experiment: Experiment) -> bool:
@@ -154,7 +156,7 @@ def rows(
     differ = differing(paper)
     chosen = [item for item in differ if items is None or item in items]
     left = keys = [key for item in chosen for key in sorted(differ[item])]
-    found: dict[Key, tuple[Measured, Measured, str]] = {}
+    traced: dict[Key, tuple[Measured, Measured, str]] = {}
     of_packets: dict[Any, dict[Key, Measured]] = {}  # by the change of the scenarios
     for cause in experiments:
         experiment = EXPERIMENTS[cause]
@@ -167,17 +169,22 @@ def rows(
             if key[0] not in of_items:
                 continue
             if agree(packets[key].value, fluid[key].value):
-                found[key] = (packets[key], fluid[key], cause)
+                traced[key] = (packets[key], fluid[key], cause)
             else:
-                found.setdefault(key, (packets[key], fluid[key], "not traced"))
-        left = [key for key in left if key not in found or found[key][-1] == "not traced"]
+                traced.setdefault(key, (packets[key], fluid[key], "not traced"))
+        left = [key for key in left if key not in traced or traced[key][-1] == "not traced"]
     packets, fluid = (
         completed(expected.numbers(paper.name, model), paper.cells()) for model in MODELS
     )
     for key in keys:
-        found.setdefault(key, (packets[key], fluid[key], "not tried"))
+        traced.setdefault(key, (packets[key], fluid[key], "not tried"))
     return [
-        (paper.name, *key, *(f"{one.value:.{DIGITS}g}" for one in found[key][:2]), found[key][-1])
+        (
+            paper.name,
+            *key,
+            *(f"{number.value:.{DIGITS}g}" for number in traced[key][:2]),
+            traced[key][-1],
+        )
         for key in keys
     ]
 
@@ -194,28 +201,28 @@ def main() -> None:
         help="only these; none: cells are listed without an experiment",
     )
     parser.add_argument("--jobs", type=int, help="parallel simulations; default one per processor")
-    given = parser.parse_args()
+    options = parser.parse_args()
     seeds.QUICK = True  # before a paper is imported
     known = harness.papers()
-    chosen = given.papers or list(known)
-    kept: list[tuple[str, ...]] = []
+    chosen = options.papers or list(known)
+    others: list[tuple[str, ...]] = []
     if DIFFERENCES.exists():
         with DIFFERENCES.open(encoding="utf-8", newline="") as file:
-            kept = [tuple(row) for row in csv.reader(file) if row[0] in set(known) - set(chosen)]
-    made = [
+            others = [tuple(row) for row in csv.reader(file) if row[0] in set(known) - set(chosen)]
+    fresh = [
         row
         for name in chosen
-        for row in rows(known[name], jobs=given.jobs, experiments=given.experiments)
+        for row in rows(known[name], jobs=options.jobs, experiments=options.experiments)
     ]
     order = list(known)
-    lines = [*kept, *made]
+    lines = [*others, *fresh]
     lines.sort(key=lambda row: order.index(row[0]))
     with DIFFERENCES.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(HEAD)
         table.writerows(lines)
     for name in chosen:
-        print(f"{name}: {dict(Counter(row[-1] for row in made if row[0] == name))}")
+        print(f"{name}: {dict(Counter(row[-1] for row in fresh if row[0] == name))}")
 
 
 if __name__ == "__main__":

@@ -137,9 +137,9 @@ def _panel(ax: Axes, lines: Lines, rows: int) -> None:
 def _ratios(record: Record) -> dict[str, float]:
     """Ratios by model, for models that give a number."""
     target = record.target or math.nan
-    found = {model: (record.number(model) or 0.0) / target for model in MODELS
+    ratios = {model: (record.number(model) or 0.0) / target for model in MODELS
              if record.number(model) is not None}  # fmt: skip
-    return {model: ratio for model, ratio in found.items() if not math.isnan(ratio)}
+    return {model: ratio for model, ratio in ratios.items() if not math.isnan(ratio)}
 
 
 def _dot(ax: Axes, model: str, ratio: float, y: float) -> None:

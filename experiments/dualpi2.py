@@ -36,13 +36,13 @@ def ratio(rtt: float, coupling: float) -> float:
 
 def simulated(rtt: float, model: str) -> str:
     """The same with k = 2 in simulations: mean and standard error over seeds."""
-    found = []
+    ratios = []
     for seed in range(1, SEEDS + 1):
         case = coupled(rtt, 120).replace(seed=seed)
         rate = tc.simulate(case, model).throughput(after=40).values
-        found.append(rate[:FLOWS].mean() / rate[FLOWS:].mean())
-    error = np.std(found, ddof=1) / math.sqrt(SEEDS)
-    return f"{np.mean(found):.2f} ± {error:.2f}"
+        ratios.append(rate[:FLOWS].mean() / rate[FLOWS:].mean())
+    error = np.std(ratios, ddof=1) / math.sqrt(SEEDS)
+    return f"{np.mean(ratios):.2f} ± {error:.2f}"
 
 
 def equilibrium_cells(rtt: float) -> list[str]:

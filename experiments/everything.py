@@ -77,7 +77,7 @@ def main(steps: Sequence[Step] = STEPS) -> int:
         f"{len(steps)} steps, about {whole:.0f} minutes on two cores; what an interrupted run has"
     )
     print("finished is kept in .cache/", flush=True)
-    shown = ""
+    summary = ""
     quiet = warnings.catch_warnings(action="ignore")
     with quiet, bars.overall(whole) as bar, redirect_stderr(_Above()):
         for number, step in enumerate(steps, 1):
@@ -90,9 +90,9 @@ def main(steps: Sequence[Step] = STEPS) -> int:
             if code:
                 return code
             if step.shows:  # its last table, not the sample at its beginning
-                shown += out.getvalue().rpartition("\n\n")[2]
+                summary += out.getvalue().rpartition("\n\n")[2]
         bar.begin("done", ())
-    print(shown)
+    print(summary)
     print("all controllers: docs/variants.md; make report writes HTML pages")
     return 0
 

@@ -100,10 +100,10 @@ def main(paths: Sequence[str]) -> None:
     with ProcessPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         tasks = [pool.submit(execute, Path(path)) for path in paths]
         try:
-            with bar(len(tasks), title="notebooks", unit="notebook") as shown:
+            with bar(len(tasks), title="notebooks", unit="notebook") as progress:
                 for task in as_completed(tasks):
                     task.result()
-                    shown.update()
+                    progress.update()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

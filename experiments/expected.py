@@ -69,15 +69,15 @@ def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Pat
         cells = {r.key: _line(r) for r in fresh}
         lines = _by_cell(paper, folder)
         order = [cell.key for cell in published.of(paper).cells]
-        found = [cells.get(key) or lines[key] for key in order if key in cells or key in lines]
+        chosen = [cells.get(key) or lines[key] for key in order if key in cells or key in lines]
         files.append(_file(paper, "expected", folder))
-        _write(files[-1], [*CELL, *NUMBERS, *WORDS], found)
-        said = {(line["more"], line["less"]): line for line in claims_of(paper, folder)}
-        said |= {(line["more"], line["less"]): line for line in _claims(paper, fresh)}
+        _write(files[-1], [*CELL, *NUMBERS, *WORDS], chosen)
+        claim_lines = {(line["more"], line["less"]): line for line in claims_of(paper, folder)}
+        claim_lines |= {(line["more"], line["less"]): line for line in _claims(paper, fresh)}
         names = ["/".join(key) for claim in _order(paper) for key in (claim.more, claim.less)]
         pairs = dict.fromkeys(zip(names[::2], names[1::2], strict=True))
         files.append(_file(paper, "claims", folder))
-        _write(files[-1], CLAIM, [said[pair] for pair in pairs if pair in said])
+        _write(files[-1], CLAIM, [claim_lines[pair] for pair in pairs if pair in claim_lines])
     return files
 
 
@@ -102,20 +102,20 @@ def numbers(
     paper: str, model: str, folder: Path = published.DATA, sample: bool = False
 ) -> dict[Key, Measured]:
     """Expected numbers of a model, including those of formulas; with `sample`, of a few seeds."""
-    found = {}
+    measured = {}
     lines = _by_cell(paper, folder)
     for key, line in {**lines, **(_by_cell(paper, folder, "sample") if sample else {})}.items():
         if line["formula"]:
-            found[key] = Measured(float(line["formula"]))
+            measured[key] = Measured(float(line["formula"]))
         elif line[model]:
             low, high, sd = (_number(line[model + end]) for end in ("_low", "_high", "_sd"))
             of = line.get(f"{model}_seeds")
-            found[key] = Measured(float(line[model]), low, high, sd, int(of) if of else None)
-    return found
+            measured[key] = Measured(float(line[model]), low, high, sd, int(of) if of else None)
+    return measured
 
 
-def _number(told: str) -> float | None:
-    return float(told) if told else None
+def _number(text: str) -> float | None:
+    return float(text) if text else None
 
 
 def records_of(paper: str, folder: Path = published.DATA, sample: bool = False) -> list[Record]:
@@ -150,16 +150,16 @@ def moved(record: Record, folder: Path = published.DATA) -> list[str]:
     new = _line(record)
     elsewhere = _written_on(record.paper, folder) != this_platform()
     return [
-        f"{name}: {_told(name, old)} -> {_told(name, new)}"
+        f"{name}: {_entry(name, old)} -> {_entry(name, new)}"
         for name in (*NUMBERS, *WORDS)
         if old.get(name, "") != new[name] and not _is_rounding(name, old, new, elsewhere)
     ]
 
 
-def _told(name: str, line: Line) -> str:
+def _entry(name: str, line: Line) -> str:
     """An entry as text, a number with nine digits."""
-    told = line.get(name, "")
-    return (f"{float(told):.9g}" if name in NUMBERS and told else told) or "none"
+    entry = line.get(name, "")
+    return (f"{float(entry):.9g}" if name in NUMBERS and entry else entry) or "none"
 
 
 def _is_rounding(name: str, old: Line, new: Line, elsewhere: bool) -> bool:
@@ -189,13 +189,13 @@ def this_platform() -> str:
 def claims(records: Iterable[Record]) -> Iterator[tuple[str, Claim, dict[str, bool]]]:
     """(paper, claim, {model: whether it holds}) of every claim with both cells in `records`."""
     for paper, group in groupby(records, key=lambda r: r.paper):
-        found = {r.key: r for r in group}
+        by_key = {r.key: r for r in group}
         for claim in _order(paper):
-            if claim.more not in found or claim.less not in found:
+            if claim.more not in by_key or claim.less not in by_key:
                 continue
             holds = {}
             for model in MODELS:
-                more, less = (found[key].number(model) for key in (claim.more, claim.less))
+                more, less = (by_key[key].number(model) for key in (claim.more, claim.less))
                 if more is not None and less is not None:
                     holds[model] = more > less
             yield paper, claim, holds
@@ -208,8 +208,8 @@ def _order(paper: str) -> list[Claim]:
 
 def _claims(paper: str, records: Iterable[Record]) -> Iterator[Line]:
     for _, claim, holds in claims(records):
-        told = {model: "holds" if held else "fails" for model, held in holds.items()}
-        yield {"more": "/".join(claim.more), "less": "/".join(claim.less), **told}
+        verdicts = {model: "holds" if held else "fails" for model, held in holds.items()}
+        yield {"more": "/".join(claim.more), "less": "/".join(claim.less), **verdicts}
 
 
 def _line(record: Record) -> Line:

@@ -25,20 +25,20 @@ def starting_points(paper: str, item: str | None = None) -> dict[str, Scenario]:
     Raises:
         ScenarioError: unknown paper or item.
     """
-    one = harness.papers_of(paper)[0]
-    wanted = [name for name in one.items if name in harness.items_of(one, item)]
-    found: dict[str, Scenario] = {}
-    for name in wanted:
-        of_item: Mapping[Any, Scenario] = one.items[name].scenarios()
+    of_paper = harness.papers_of(paper)[0]
+    names = [name for name in of_paper.items if name in harness.items_of(of_paper, item)]
+    scenarios: dict[str, Scenario] = {}
+    for name in names:
+        of_item: Mapping[Any, Scenario] = of_paper.items[name].scenarios()
         for key, scenario in of_item.items():
             if _can_be_explored(scenario):
                 title = (
                     heading(name)
                     if item is None
-                    else f"{heading(name)}: {in_words(key, one.items[name].parts, seed=False)}"
+                    else f"{heading(name)}: {in_words(key, of_paper.items[name].parts, seed=False)}"
                 )
-                found.setdefault(title, scenario)
-    return found
+                scenarios.setdefault(title, scenario)
+    return scenarios
 
 
 def explore(paper: str, item: str | None = None) -> Explorer:

@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from experiments import charts, kept, pictures, published
+from experiments import charts, number_store, pictures, published
 from experiments.published import Cell, Key, Published
 from experiments.records import MODELS, Measured, Record, completed, record
 from tcpcc import Flow, Run, Scenario, bars, dumbbell
@@ -90,7 +90,7 @@ class Item:
     @property
     def code(self) -> str:
         """Hash of the code that determines its numbers."""
-        return kept.digest(self.scenarios, self.measure)
+        return number_store.digest(self.scenarios, self.measure)
 
     @property
     def has_figure(self) -> bool:
@@ -153,7 +153,7 @@ def reproduce(
         item: name of a table or figure, or several names; None for all.
         model: "packet", "fluid" or "both".
         cache: folder of finished runs, which lets an interrupted call resume. Measured numbers are
-            stored in a folder beside it (`experiments.kept`). None for no cache.
+            stored in a folder beside it (`experiments.number_store`). None for no cache.
         jobs: number of parallel simulations; default one per processor.
         progress: show one progress bar for all papers and models, with the remaining time; default
             on a terminal only.
@@ -171,23 +171,21 @@ def reproduce(
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     if watch is not None and len(chosen) > 1 and cache is not None:
         first = chosen[0].cells()[0].item
-        if jobs != 1 and any(
-            kept_numbers(chosen[0], first, each, cache) is None for each in MODELS
-        ):
+        if jobs != 1 and any(stored_numbers(chosen[0], first, m, cache) is None for m in MODELS):
             _compile()
         for of_item in _judged([(chosen[0], {first})], model, settings, "a sample"):
             watch(chosen[0], first, of_item)
     records: list[Record] = []
-    wanted = [(one, items_of(one, item)) for one in chosen]
-    for one, of_paper in zip(chosen, _judged(wanted, model, settings), strict=True):
+    chosen_items = [(entry, items_of(entry, item)) for entry in chosen]
+    for entry, of_paper in zip(chosen, _judged(chosen_items, model, settings), strict=True):
         records += of_paper
         if watch is not None:
-            watch(one, item, of_paper)
+            watch(entry, item, of_paper)
     return records
 
 
 def _judged(
-    wanted: Sequence[tuple[Paper, set[str]]],
+    chosen_items: Sequence[tuple[Paper, set[str]]],
     model: str,
     settings: Mapping[str, Any],
     title: str = "",
@@ -195,22 +193,20 @@ def _judged(
     """Yield the records of each paper's items, paper by paper, under one progress bar."""
     models = _models(model)
     steps = [
-        Step(
-            paper, needed(paper, items, each), each, cache=settings["cache"], jobs=settings["jobs"]
-        )
-        for paper, items in wanted
-        for each in models
+        Step(paper, needed(paper, items, m), m, cache=settings["cache"], jobs=settings["jobs"])
+        for paper, items in chosen_items
+        for m in models
     ]
     for number, step in enumerate(steps):
         step.title = (
-            f"{title or f'paper {number // len(models) + 1} of {len(wanted)}'}: {step.title}"
+            f"{title or f'paper {number // len(models) + 1} of {len(chosen_items)}'}: {step.title}"
         )
     with (
         _overall_bar(sum(step.work for step in steps), settings["progress"]) as bar,
         closing(_in_turn(iter(steps), bar)) as numbers_of_steps,
     ):
-        for paper, items in wanted:
-            values = {each: completed(next(numbers_of_steps), paper.cells()) for each in models}
+        for paper, items in chosen_items:
+            values = {m: completed(next(numbers_of_steps), paper.cells()) for m in models}
             known = {key for of_model in values.values() for key in of_model}
             cells = [cell for cell in paper.cells() if cell.item in items]
             yield [record(cell, values) for cell in cells if cell.key in known]
@@ -218,8 +214,8 @@ def _judged(
 
 def _overall_bar(work: float, progress: bool | None) -> Any:
     """A bar over the simulated time of all flows of all steps; hidden if nothing is to be done."""
-    shown = progress if work else False
-    return bars.bar(work, shown, bar_format=bars.FORM, smoothing=0.05, leave=False)
+    visible = progress if work else False
+    return bars.bar(work, visible, bar_format=bars.FORM, smoothing=0.05, leave=False)
 
 
 def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], None, None]:
@@ -263,19 +259,19 @@ class Step:
     ) -> None:
         self._paper, self._model, self._cache = paper, model, cache
         self.title = f"{paper.name}, {NAMES[model]}"
-        self._kept: dict[Key, Measured] = {}
+        self._stored: dict[Key, Measured] = {}
         self._missing: list[str] = []
         for name in sorted(items):
-            there = kept_numbers(paper, name, model, cache)
-            if there is None:
+            numbers = stored_numbers(paper, name, model, cache)
+            if numbers is None:
                 self._missing.append(name)
                 continue
-            self._kept |= {(name, *k): Measured(*values) for k, values in there.items()}  # type: ignore[arg-type]
-        self._wanted = scenarios_of(paper, self._missing)
-        self._simulations = _simulations(self._wanted, model, cache, jobs)
+            self._stored |= {(name, *k): Measured(*values) for k, values in numbers.items()}  # type: ignore[arg-type]
+        self._scenarios = scenarios_of(paper, self._missing)
+        self._simulations = _simulations(self._scenarios, model, cache, jobs)
         self._runs: dict[str, dict[Any, Run]] = {}
         self._alone = jobs == 1
-        self._work = [_work(scenario) for scenario in self._wanted.values()]
+        self._work = [_work(scenario) for scenario in self._scenarios.values()]
         self.work = sum(self._work)
 
     def __enter__(self) -> Step:
@@ -286,7 +282,7 @@ class Step:
 
     def begin(self) -> None:
         """Start the simulations in the background."""
-        if len(self._wanted) >= MANY and not self._alone:
+        if len(self._scenarios) >= MANY and not self._alone:
             _compile()
         self._simulations.begin()
 
@@ -301,7 +297,7 @@ class Step:
                 bar.update(self._work[index])
 
         runs = self._simulations.runs(progress=False, at_last=at_last, finished=finished)
-        self._runs = by_item(self._missing, self._wanted, runs)
+        self._runs = by_item(self._missing, self._scenarios, runs)
 
     def numbers(self) -> dict[Key, Measured]:
         """Stored numbers and newly measured ones; the latter are stored now."""
@@ -312,8 +308,8 @@ class Step:
                 of_item = {key[1:]: value for key, value in fresh.items() if key[0] == name}
                 code = self._paper.items[name].code
                 folder = numbers_of(self._cache)
-                kept.store(folder, self._paper.name, name, self._model, code, of_item)
-        return self._kept | fresh
+                number_store.store(folder, self._paper.name, name, self._model, code, of_item)
+        return self._stored | fresh
 
 
 def _work(scenario: Scenario) -> float:
@@ -327,7 +323,7 @@ def _compile() -> None:
     from joblib import Parallel, delayed
 
     least = Scenario(dumbbell("1 Mbps", "10 ms", 10), [Flow("reno")], duration=0.1)
-    Parallel(n_jobs=len(MODELS))(delayed(simulate_one)(least, model=each) for each in MODELS)
+    Parallel(n_jobs=len(MODELS))(delayed(simulate_one)(least, model=m) for m in MODELS)
 
 
 def draw(
@@ -340,21 +336,23 @@ def draw(
     progress: bool | None = None,
 ) -> Figure:
     """Draw the figure of an item; arguments as in `reproduce`."""
-    one = papers_of(paper)[0]
-    items_of(one, item)
-    wanted = one.items[item]
+    source = papers_of(paper)[0]
+    items_of(source, item)
+    chosen = source.items[item]
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
-    models = [each for each in _models(model) if each in wanted.models]
-    if wanted.chart is not None:
-        shown = {wanted.of or item}
-        cells = {each: numbers(one, shown, each, cache=cache, jobs=jobs) for each in models}
-        return wanted.chart({each: {k[1:]: v for k, v in of.items()} for each, of in cells.items()})
-    if wanted.networks is not None:
-        return charts.networks(wanted.networks())
-    if wanted.draw is None:
-        drawn = [name for name, each in one.items.items() if each.has_figure]
+    models = [m for m in _models(model) if m in chosen.models]
+    if chosen.chart is not None:
+        names = {chosen.of or item}
+        cells = {m: numbers(source, names, m, cache=cache, jobs=jobs) for m in models}
+        return chosen.chart(
+            {m: {k[1:]: v for k, v in values.items()} for m, values in cells.items()}
+        )
+    if chosen.networks is not None:
+        return charts.networks(chosen.networks())
+    if chosen.draw is None:
+        drawn = [name for name, entry in source.items.items() if entry.has_figure]
         raise unknown(f"figure of {paper}", item, drawn)
-    return wanted.draw({each: simulate(one, {item}, each, **settings)[item] for each in models})
+    return chosen.draw({m: simulate(source, {item}, m, **settings)[item] for m in models})
 
 
 def draw_all(
@@ -374,12 +372,12 @@ def draw_all(
 
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for one in papers_of(paper):
-        for name in sorted(items_of(one, item)):
-            if not one.items[name].has_figure:
+    for entry in papers_of(paper):
+        for name in sorted(items_of(entry, item)):
+            if not entry.items[name].has_figure:
                 continue
-            figure = draw(one.name, name, model, cache=cache, progress=False)
-            files.append(pictures.save(figure, folder / f"{one.name}_{name}", ("png", "pdf"))[0])
+            figure = draw(entry.name, name, model, cache=cache, progress=False)
+            files.append(pictures.save(figure, folder / f"{entry.name}_{name}", ("png", "pdf"))[0])
             plt.close(figure)
     return files
 
@@ -401,16 +399,16 @@ def simulate(
     Returns:
         Runs by key, for each item.
     """
-    wanted = scenarios_of(paper, items)
-    with _simulations(wanted, model, cache, jobs) as simulations:
-        return by_item(items, wanted, simulations.runs(progress))
+    scenarios = scenarios_of(paper, items)
+    with _simulations(scenarios, model, cache, jobs) as simulations:
+        return by_item(items, scenarios, simulations.runs(progress))
 
 
-Wanted = Mapping[tuple[str, Any], Scenario]
+Scenarios = Mapping[tuple[str, Any], Scenario]
 """Scenarios of several items, by (item, key)."""
 
 
-def scenarios_of(paper: Paper, items: Iterable[str]) -> Wanted:
+def scenarios_of(paper: Paper, items: Iterable[str]) -> Scenarios:
     return {
         (name, key): scenario
         for name in sorted(items)
@@ -418,22 +416,26 @@ def scenarios_of(paper: Paper, items: Iterable[str]) -> Wanted:
     }
 
 
-def by_item(items: Iterable[str], wanted: Wanted, runs: Iterable[Run]) -> dict[str, dict[Any, Run]]:
-    """Runs of `wanted`, by item and key."""
+def by_item(
+    items: Iterable[str], scenarios: Scenarios, runs: Iterable[Run]
+) -> dict[str, dict[Any, Run]]:
+    """Runs of `scenarios`, by item and key."""
     result: dict[str, dict[Any, Run]] = {name: {} for name in items}
-    for (name, key), run in zip(wanted, runs, strict=True):
+    for (name, key), run in zip(scenarios, runs, strict=True):
         result[name][key] = run
     return result
 
 
-def _simulations(wanted: Wanted, model: str, cache: Path | None, jobs: int | None) -> Simulations:
+def _simulations(
+    scenarios: Scenarios, model: str, cache: Path | None, jobs: int | None
+) -> Simulations:
     return Simulations(
-        wanted.values(),
+        scenarios.values(),
         model,
         jobs=jobs,
         cache=cache,
         keep_from=WORTH_KEEPING,
-        processes=len(wanted) >= MANY,
+        processes=len(scenarios) >= MANY,
     )
 
 
@@ -451,22 +453,22 @@ def numbers_of(cache: Path) -> Path:
     return cache.parent / "numbers"
 
 
-def kept_numbers(
+def stored_numbers(
     paper: Paper, name: str, model: str, cache: Path | None = CACHE
-) -> kept.Numbers | None:
+) -> number_store.Numbers | None:
     """Stored numbers of an item, if they were measured with the current code; else None."""
     if cache is None:
         return None
-    return kept.load(numbers_of(cache), paper.name, name, model, paper.items[name].code)
+    return number_store.load(numbers_of(cache), paper.name, name, model, paper.items[name].code)
 
 
 def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:
     """Measure the numbers of all items in `runs`."""
-    found: dict[Key, Measured] = {}
+    numbers: dict[Key, Measured] = {}
     for name, of_item in runs.items():
         for (row, column), value in paper.items[name].measure(of_item).items():
-            found[name, row, column] = value if isinstance(value, Measured) else Measured(value)
-    return found
+            numbers[name, row, column] = value if isinstance(value, Measured) else Measured(value)
+    return numbers
 
 
 def papers_of(name: str | None) -> Sequence[Paper]:
@@ -494,11 +496,11 @@ def needed(paper: Paper, items: Iterable[str], model: str) -> set[str]:
     of them, if the model can simulate them.
     """
     cells = [cell for item in items for cell in paper.cells(item)]
-    found = {cell.item for cell in cells}
-    found |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
-    of_all = [cell for item in found for cell in paper.cells(item)]
-    found |= {key[0] for cell in of_all for pair in cell.quotients for key in pair}
-    return {name for name in found if model in paper.items[name].models}
+    names = {cell.item for cell in cells}
+    names |= {k[0] for cell in cells for c in cell.claims for k in (c.more, c.less)}
+    of_all = [cell for item in names for cell in paper.cells(item)]
+    names |= {key[0] for cell in of_all for pair in cell.quotients for key in pair}
+    return {name for name in names if model in paper.items[name].models}
 
 
 def _models(model: str) -> tuple[str, ...]:

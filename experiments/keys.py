@@ -50,5 +50,5 @@ def _seed_at(key: Any, parts: Sequence[str]) -> int | None:
 
 def _word(part: Any) -> str:
     if isinstance(part, tuple):
-        return ", ".join(_word(each) for each in part)
+        return ", ".join(_word(element) for element in part)
     return f"{part:g}" if isinstance(part, float) else str(part)

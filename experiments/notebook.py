@@ -70,13 +70,13 @@ def open(
     for model in models:
         if model not in MODELS:
             raise unknown("model", model, MODELS)
-    wanted = os.environ.get(CHOICE, "1" if quick else "0") not in ("", "0")
+    quick_choice = os.environ.get(CHOICE, "1" if quick else "0") not in ("", "0")
     known = [
         name for name in sys.modules if name.startswith("experiments.") and "scenarios" in name
     ]
-    if wanted != seeds.QUICK and known:
+    if quick_choice != seeds.QUICK and known:
         raise RuntimeError("the seeds cannot be changed in a running kernel; restart the kernel")
-    seeds.QUICK = wanted
+    seeds.QUICK = quick_choice
     return Book(paper, driver, models)
 
 
@@ -94,36 +94,36 @@ class Book:
         self.paper = harness.papers_of(paper)[0]
         self.driver, self.models = driver, tuple(models)
         self._records: dict[str, list[Record]] = {}
-        self._shown: set[Any] = set()
+        self._displayed: set[Any] = set()
         self._progress = False if CHOICE in os.environ else None  # set: not interactive
 
     def legend(self) -> Any:
         """Show what the marks in the tables mean."""
         from IPython.display import Markdown
 
-        told = report.EXPLANATION
+        text = report.EXPLANATION
         for verdict, (mark, _) in MARKS.items():
-            told = told.replace(f"| {verdict} ", f"| {mark} {verdict} ")
-        return Markdown(told.replace(" (docs/fluid.md)", ""))
+            text = text.replace(f"| {verdict} ", f"| {mark} {verdict} ")
+        return Markdown(text.replace(" (docs/fluid.md)", ""))
 
     def assumed(self) -> Any:
         """Show the settings that the paper does not give: the docstring of its scenarios.py."""
         from IPython.display import Markdown
 
         scenarios = import_module(f"experiments.{self.paper.name}.scenarios")
-        told = inspect.getdoc(scenarios) or ""
-        return Markdown(re.sub(r":\w+:(`)", r"\1", told.replace("``", "`")))
+        text = inspect.getdoc(scenarios) or ""
+        return Markdown(re.sub(r":\w+:(`)", r"\1", text.replace("``", "`")))
 
     def code(self, item: str) -> Any:
         """Show the code of an item's scenarios and measurements, folded, without code shown
         before."""
         from IPython.display import Markdown
 
-        one = self._item(item)
-        fresh = [f for f in _functions(one.scenarios, one.measure) if f not in self._shown]
+        entry = self._item(item)
+        fresh = [f for f in _functions(entry.scenarios, entry.measure) if f not in self._displayed]
         if not fresh:
             return Markdown("*Same code as in the items above, with other settings.*")
-        self._shown |= set(fresh)
+        self._displayed |= set(fresh)
         texts = (inspect.getsource(f).rstrip() for f in fresh)
         return Folded(f"Code of {report.heading(item)}", "\n\n\n".join(texts))
 
@@ -149,8 +149,8 @@ class Book:
     def records(self, item: str) -> list[Record]:
         """Compute an item and return its records."""
         if item not in self._records:
-            found = {model: self._numbers(item, model) for model in self._models(item)}
-            self._records[item] = self._judged(item, found)
+            values = {model: self._numbers(item, model) for model in self._models(item)}
+            self._records[item] = self._judged(item, values)
         return self._records[item]
 
     def _models(self, item: str) -> list[str]:
@@ -160,24 +160,24 @@ class Book:
         """Numbers of an item in a model, and of the items that its claims name."""
         if (model, self.driver) == ("packet", "simpy"):
             return self._beside(item, model, self._by_simpy(item, list(self.scenarios(item))))
-        with _Origin(f"{item}, {harness.NAMES[model]}", self._is_kept(item, model)):
+        with _Origin(f"{item}, {harness.NAMES[model]}", self._is_stored(item, model)):
             harness.reproduce(self.paper.name, item, model, progress=self._progress)
         return self._beside(item, model, {})
 
     def _beside(self, item: str, model: str, fresh: Mapping[Key, Measured]) -> dict[Key, Measured]:
         """`fresh`, and what `item` is compared with."""
         others = harness.needed(self.paper, {item}, model) - ({item} if fresh else set())
-        found = harness.numbers(self.paper, others, model, cache=harness.CACHE)
-        return completed(found | dict(fresh), self.paper.cells())
+        values = harness.numbers(self.paper, others, model, cache=harness.CACHE)
+        return completed(values | dict(fresh), self.paper.cells())
 
-    def _judged(self, item: str, found: Mapping[str, Mapping[Key, Measured]]) -> list[Record]:
+    def _judged(self, item: str, values: Mapping[str, Mapping[Key, Measured]]) -> list[Record]:
         """Records of the cells of an item that have a number."""
         records = []
         for cell in self.paper.cells(item):
-            if any(cell.key in of_model for of_model in found.values()):
-                known = set.intersection(*(set(of_model) for of_model in found.values()))
+            if any(cell.key in of_model for of_model in values.values()):
+                known = set.intersection(*(set(of_model) for of_model in values.values()))
                 claims = tuple(c for c in cell.claims if {c.more, c.less} <= known)
-                records.append(record(replace(cell, claims=claims), found))
+                records.append(record(replace(cell, claims=claims), values))
         return records
 
     def measured(self, item: str, runs: Mapping[Any, Run]) -> PaperTable:
@@ -193,8 +193,8 @@ class Book:
 
     def _table(self, item: str, fresh: Mapping[Key, Measured], name: str) -> PaperTable:
         """Table of some numbers of an item, without causes."""
-        found = self._beside(item, "packet", fresh)
-        records = [replace(r, cause="") for r in self._judged(item, {"packet": found})]
+        values = self._beside(item, "packet", fresh)
+        records = [replace(r, cause="") for r in self._judged(item, {"packet": values})]
         return PaperTable([r for r in records if r.key in fresh], names={"packet": name})
 
     def text(self, template: str) -> Any:
@@ -210,12 +210,12 @@ class Book:
         """
         from IPython.display import Markdown
 
-        found = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
+        by_key = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
 
         def number(match: re.Match[str]) -> str:
             source, place, form = match.groups()
-            one = found[place]
-            value = one.published if source == "published" else one.number(source or "packet")
+            record = by_key[place]
+            value = record.published if source == "published" else record.number(source or "packet")
             if value is None:
                 raise KeyError(f"{place} has no number of {source or 'packet'}")
             return format(value, form or ".3g")
@@ -230,11 +230,11 @@ class Book:
         """
         from IPython.display import Markdown
 
-        found = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
+        by_key = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
         rows = []
         for text, cell in cells.items():
-            one = found[cell]
-            numbers = (one.published, *(one.number(model) for model in self.models))
+            record = by_key[cell]
+            numbers = (record.published, *(record.number(model) for model in self.models))
             rows.append([text, *("" if x is None else f"{x:.4g}" for x in numbers)])
         head = ["", "published", *(harness.NAMES[model] for model in self.models)]
         return Markdown(report.table(head, rows))
@@ -273,8 +273,8 @@ class Book:
         fresh = self._by_simpy(item, chosen)
         if keys is not None:
             return self._table(item, fresh, "SimPy")
-        found = self._beside(item, "packet", fresh)
-        records = [r for r in self._judged(item, {"packet": found}) if r.key in fresh]
+        values = self._beside(item, "packet", fresh)
+        records = [r for r in self._judged(item, {"packet": values}) if r.key in fresh]
         return PaperTable(records, names={"packet": "SimPy"})
 
     def _by_simpy(self, item: str, keys: Sequence[Any]) -> dict[Key, Measured]:
@@ -303,9 +303,9 @@ class Book:
         harness.items_of(self.paper, item)
         return self.paper.items[item]
 
-    def _is_kept(self, item: str, model: str) -> bool:
+    def _is_stored(self, item: str, model: str) -> bool:
         return all(
-            harness.kept_numbers(self.paper, name, model) is not None
+            harness.stored_numbers(self.paper, name, model) is not None
             for name in harness.needed(self.paper, {item}, model)
         )
 
@@ -327,8 +327,8 @@ class Folded:
     def _repr_html_(self) -> str:
         from IPython.display import Code
 
-        shown = Code(self.text, language="python")._repr_html_()
-        return f"<details><summary>{self.title}</summary>{shown}</details>"
+        code = Code(self.text, language="python")._repr_html_()
+        return f"<details><summary>{self.title}</summary>{code}</details>"
 
 
 def _show(figure: Figure, alt: str) -> None:
@@ -336,8 +336,8 @@ def _show(figure: Figure, alt: str) -> None:
     import matplotlib.pyplot as plt
     from IPython.display import Image, display, display_markdown
 
-    told = {"alt": alt}
-    display(Image(pictures.png(figure, SCREEN_DPI)), metadata={**told, "image/png": told})
+    metadata = {"alt": alt}
+    display(Image(pictures.png(figure, SCREEN_DPI)), metadata={**metadata, "image/png": metadata})
     display_markdown(f"*{alt}*", raw=True)
     plt.close(figure)
 
@@ -355,24 +355,26 @@ class _Origin:
         from IPython.display import display_markdown
 
         if kind is None:
-            told = "stored by `tcpcc reproduce`" if self.stored else "computed by this notebook"
+            origin = "stored by `tcpcc reproduce`" if self.stored else "computed by this notebook"
             some = f", {seeds.QUICK_SEEDS} seeds" if seeds.QUICK else ""
-            display_markdown(f"*{self.what}: {told}{some}*", raw=True, metadata=VOLATILE)
+            display_markdown(f"*{self.what}: {origin}{some}*", raw=True, metadata=VOLATILE)
 
 
 def _functions(*functions: Callable[..., Any]) -> Iterator[Any]:
     """The functions (also those inside a `partial`), and functions of their modules they call."""
-    waiting, found = list(functions), set()
+    waiting, visited = list(functions), set()
     while waiting:
         function = waiting.pop(0)
         if isinstance(function, partial):
             waiting[:0] = [function.func, *(a for a in function.args if callable(a))]
-        elif inspect.isfunction(function) and function not in found:
-            found.add(function)
+        elif inspect.isfunction(function) and function not in visited:
+            visited.add(function)
             yield function
-            told: list[Any] = [function.__globals__.get(n) for n in _names(function.__code__)]
-            told += [each for table in told if isinstance(table, dict) for each in table.values()]
-            waiting += [f for f in told if _module(f) == function.__module__]
+            values: list[Any] = [function.__globals__.get(n) for n in _names(function.__code__)]
+            values += [
+                value for table in values if isinstance(table, dict) for value in table.values()
+            ]
+            waiting += [f for f in values if _module(f) == function.__module__]
 
 
 def _names(code: CodeType) -> Iterator[str]:

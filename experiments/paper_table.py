@@ -164,12 +164,12 @@ class PaperTable:
     @property
     def details(self) -> list[tuple[Record, list[tuple[str, str]]]]:
         """For the second table: a record, and (number, error and spread) of each model."""
-        found = []
+        notes = []
         for r in self.records:
-            told = [(number(r.number(model)), _words(r, model)) for model in self._models(r)]
-            if any(words for _, words in told):
-                found.append((r, told))
-        return found
+            entries = [(number(r.number(model)), _words(r, model)) for model in self._models(r)]
+            if any(words for _, words in entries):
+                notes.append((r, entries))
+        return notes
 
     def html(self) -> str:
         """HTML without the style sheet, for a page that includes it."""
@@ -189,23 +189,23 @@ class PaperTable:
             return [Entry() for _ in self.sources]
         at = place(*r.key)
         target = digits(r.target)
-        found = {"print": {"text": target if r.reference is None else f"◇ {target}"}}
+        parts = {"print": {"text": target if r.reference is None else f"◇ {target}"}}
         if r.tolerance is not None:
-            found["print"]["small"] = f"± {r.tolerance:.3g}"
+            parts["print"]["small"] = f"± {r.tolerance:.3g}"
         for model in self._models(r):
             own = r.judged(model)
-            said = own if own in MARKS else ""
-            words = [said, _words(r, model)]
-            found[model] = {
+            mark = own if own in MARKS else ""
+            words = [mark, _words(r, model)]
+            parts[model] = {
                 "text": number(r.number(model)),
-                "verdict": said,
+                "verdict": mark,
                 "small": _error(r, model),
                 "details": ", ".join(filter(None, words)),
                 "note": self._note(_why(r, model), at),
             }
         if r.formula is not None:
-            found["fluid"] = {"text": "formula"}
-        return [Entry(**found.get(source, {}), place=at) for source in self.sources]
+            parts["fluid"] = {"text": "formula"}
+        return [Entry(**parts.get(source, {}), place=at) for source in self.sources]
 
     def _note(self, cause: str, place: str) -> str:
         if not cause:
@@ -246,11 +246,11 @@ def _units(records: Sequence[Record]) -> tuple[str, dict[str, str], dict[str, st
             of.setdefault(name, [])
             if r.unit not in of[name]:
                 of[name].append(r.unit)
-    if all(len(each) == 1 for each in by_row.values()):
-        return "", {name: each[0] for name, each in by_row.items()}, {}
-    if all(len(each) == 1 for each in by_column.values()):
-        return "", {}, {name: each[0] for name, each in by_column.items()}
-    return "", {name: " or ".join(sorted(each)) for name, each in by_row.items()}, {}
+    if all(len(units) == 1 for units in by_row.values()):
+        return "", {name: units[0] for name, units in by_row.items()}, {}
+    if all(len(units) == 1 for units in by_column.values()):
+        return "", {}, {name: units[0] for name, units in by_column.items()}
+    return "", {name: " or ".join(sorted(units)) for name, units in by_row.items()}, {}
 
 
 def _groups(columns: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -327,8 +327,8 @@ def _letter(k: int) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    made.globals["digits"] = digits
-    return made
+    environment.globals["digits"] = digits
+    return environment

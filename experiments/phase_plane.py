@@ -104,14 +104,14 @@ def draw_map(means: xr.Dataset) -> Figure:
     from matplotlib.colors import LogNorm
 
     rates = means["throughput"]
-    shown = {
+    images = {
         "utilization": means["utilization"].isel(link=0),
         "throughput of the shorter RTT / of the longer": rates.isel(flow=0) / rates.isel(flow=1),
     }
     with plots.style():
         figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4), sharey=True)
         for ax, (title, values), norm in zip(
-            axes, shown.items(), (None, LogNorm(1 / 8, 8)), strict=True
+            axes, images.items(), (None, LogNorm(1 / 8, 8)), strict=True
         ):
             colours = "viridis" if norm is None else "RdBu_r"
             image = ax.pcolormesh(

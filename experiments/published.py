@@ -390,10 +390,10 @@ def _cells(paper: str, item: Mapping[str, Any], claims: Sequence[Claim]) -> Iter
             raise ValueError(f"{paper}: {item['name']}: {twice} cannot be published and reference")
         for row in block["rows"]:
             none = [None] * len(block["columns"])
-            told = (block.get(k, {}).get(row, none) for k in ("published", "reference", "value"))
-            for column, unit, *of_kind in zip(block["columns"], units, *told, strict=True):
-                given = dict(zip(("published", "reference", "value"), of_kind, strict=True))
-                yield _cell(paper, item, block, row, column, unit, given, claims)
+            kinds = (block.get(k, {}).get(row, none) for k in ("published", "reference", "value"))
+            for column, unit, *of_kind in zip(block["columns"], units, *kinds, strict=True):
+                values = dict(zip(("published", "reference", "value"), of_kind, strict=True))
+                yield _cell(paper, item, block, row, column, unit, values, claims)
 
 
 def _cell(
@@ -403,17 +403,17 @@ def _cell(
     row: str,
     column: str,
     unit: str,
-    given: Mapping[str, float | None],
+    values: Mapping[str, float | None],
     claims: Sequence[Claim],
 ) -> Cell:
-    published, reference, value = (given[k] for k in ("published", "reference", "value"))
+    published, reference, value = (values[k] for k in ("published", "reference", "value"))
 
     def last(kind: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = {}
+        latest: Mapping[str, Any] = {}
         for entry in item.get(kind, []):
             if row in entry.get("rows", [row]) and column in entry.get("columns", [column]):
-                found = entry
-        return found
+                latest = entry
+        return latest
 
     tolerance = None
     if (published, reference) != (None, None):
@@ -424,10 +424,10 @@ def _cell(
 
     def why(kind: str) -> Cause | None:
         entry = last(kind)
-        told = {name: entry[name] for name in ("text", "check", "chance") if name in entry}
-        return Cause(**told) if entry else None
+        entries = {name: entry[name] for name in ("text", "check", "chance") if name in entry}
+        return Cause(**entries) if entry else None
 
-    found = _traced().get((paper, *key))
+    traced = _traced().get((paper, *key))
     return Cell(
         paper=paper,
         item=item["name"],
@@ -443,7 +443,7 @@ def _cell(
         source=item["source"],
         read=_read(item, block),
         cause=why("cause"),
-        fluid_cause=found if found and found.is_traced else why("fluid_cause") or found,
+        fluid_cause=traced if traced and traced.is_traced else why("fluid_cause") or traced,
         claims=tuple(c for c in claims if key in (c.more, c.less)),
         value=None if value is None else float(value),
         quotients=tuple(_quotients(last("quotient"), row, column)),

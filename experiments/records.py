@@ -96,7 +96,7 @@ class Measured(NamedTuple):
         sd = None
         if (self.sd, base.sd) != (None, None) and self.value:
             sd = abs(value) * math.hypot((self.sd or 0) / self.value, (base.sd or 0) / base.value)
-        of_means = [each.seeds or 0 for each in (self, base) if each.sd is not None]
+        of_means = [number.seeds or 0 for number in (self, base) if number.sd is not None]
         seeds = min(of_means, default=0) or None
         return Measured(value, sd=sd, seeds=seeds)
 
@@ -107,14 +107,17 @@ Values = Mapping[Key, Measured]
 
 def completed(values: Values, cells: Iterable[Cell]) -> dict[Key, Measured]:
     """The numbers of a model, with those that the data file computes: constants and quotients."""
-    found = dict(values)
+    numbers = dict(values)
     for cell in cells:
         if cell.value is not None:
-            found[cell.key] = Measured(cell.value)
+            numbers[cell.key] = Measured(cell.value)
         if cell.quotients and all(key in values for pair in cell.quotients for key in pair):
-            each = (values[one].to(values[base]) for one, base in cell.quotients)
-            found[cell.key] = max(each, key=lambda number: number.value)
-    return found
+            ratios = (
+                values[numerator].to(values[denominator])
+                for numerator, denominator in cell.quotients
+            )
+            numbers[cell.key] = max(ratios, key=lambda number: number.value)
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -188,8 +191,8 @@ class Record:
 
     def error(self, model: str) -> float | None:
         """(ours - target) / |target|; None if either is missing, infinite for a target of 0."""
-        ours = self.number(model)
-        return None if ours is None or self.target is None else difference(ours, self.target)
+        value = self.number(model)
+        return None if value is None or self.target is None else difference(value, self.target)
 
     def judged(self, model: str) -> Verdict | None:
         """Verdict on the number of the model "packet" or "fluid"; on the formula's for both."""
@@ -205,7 +208,7 @@ class Record:
         if self.judged(model) != "undecided" or None in (value, target, self.tolerance, sd):
             return ""
         room = abs(self.tolerance - abs(value - target))  # type: ignore[operator]
-        return f"{UNDECIDED} ({seeds}): {_told(seeds_needed(sd, room))} would decide it."  # type: ignore[arg-type]
+        return f"{UNDECIDED} ({seeds}): {_seeds_text(seeds_needed(sd, room))} would decide it."  # type: ignore[arg-type]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; NaN becomes None, and missing ranges and seeds are left out."""
@@ -214,8 +217,8 @@ class Record:
             if plain[name] is None:
                 del plain[name]
         for name, model in (("undecided", "packet"), ("fluid_undecided", "fluid")):
-            if told := self.undecided(model):
-                plain[name] = told
+            if note := self.undecided(model):
+                plain[name] = note
         broken = {k for k, v in plain.items() if isinstance(v, float) and math.isnan(v)}
         return plain | dict.fromkeys(broken)
 
@@ -230,7 +233,7 @@ def seeds_needed(sd: float, room: float) -> float:
     return math.ceil((DECIDED * sd / room) ** 2) if room else math.inf
 
 
-def _told(seeds: float) -> str:
+def _seeds_text(seeds: float) -> str:
     return f"{seeds:,} seeds" if seeds <= MANY else f"more than {MANY:,} seeds"
 
 
@@ -279,8 +282,8 @@ def judge(
         return "loose match" if is_loose(published, tolerance) else "reproduced"
     if distance - noise <= tolerance:
         return "undecided"
-    said = list(claims)
-    return "direction holds" if said and all(said) else "deviates"
+    holds = list(claims)
+    return "direction holds" if holds and all(holds) else "deviates"
 
 
 def is_loose(published: float, tolerance: float) -> bool:
@@ -332,7 +335,9 @@ def _fluid_cause(packet: Measured, fluid: Measured, known: Cause | None) -> str:
 
 def record(cell: Cell, values: Mapping[str, Values]) -> Record:
     """Judge one cell by the numbers `values[model][key]` of the models that have it."""
-    found = {model: each[cell.key] for model, each in values.items() if cell.key in each}
+    numbers_of_cell = {
+        model: of_model[cell.key] for model, of_model in values.items() if cell.key in of_model
+    }
     target = cell.published if cell.reference is None else cell.reference
     width = cell.tolerance.width(target) if cell.tolerance and target is not None else None
 
@@ -341,14 +346,14 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
             return "by definition"
         numbers = values[model]
         claims = (numbers[c.more].value > numbers[c.less].value for c in cell.claims)
-        number = found[model]
-        told = judge(target, number.value, width, claims, number.error)
-        if cell.reference is None or told == "undecided":
-            return told
-        return "as the reference" if told in HITS else "off the reference"
+        number = numbers_of_cell[model]
+        result = judge(target, number.value, width, claims, number.error)
+        if cell.reference is None or result == "undecided":
+            return result
+        return "as the reference" if result in HITS else "off the reference"
 
-    verdicts = {model: verdict(model) for model in found}
-    packet, fluid = found.get("packet"), found.get("fluid")
+    verdicts = {model: verdict(model) for model in numbers_of_cell}
+    packet, fluid = numbers_of_cell.get("packet"), numbers_of_cell.get("fluid")
     about: dict[str, Any] = {
         "paper": cell.paper,
         "item": cell.item,
@@ -363,9 +368,9 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
     first = verdicts["packet" if packet else "fluid"]
     cause = ""
     if needs_cause(first) and target is not None:
-        cause = _cause(cell.cause, in_reach(_first(found), target))
+        cause = _cause(cell.cause, in_reach(_first(numbers_of_cell), target))
     if cell.formula:
-        value = _first(found).value
+        value = _first(numbers_of_cell).value
         return Record(**about, packet=None, fluid=None, formula=value, verdict=first, cause=cause)
     agreement, fluid_cause = None, ""
     if packet and fluid:
@@ -403,21 +408,21 @@ def in_reach(number: Measured, target: float) -> bool:
     return number.sd is not None and abs(number.value - target) <= CHANCE * number.sd
 
 
-def _may_be_one(one: Measured, other: Measured) -> bool:
+def _may_be_one(first: Measured, second: Measured) -> bool:
     """Whether two single runs may differ by chance: ranges overlap, or one is `in_reach`.
 
     False for means over seeds; `may_be_chance` compares them.
     """
-    if one.error or other.error:
+    if first.error or second.error:
         return False
-    if in_reach(one, other.value) or in_reach(other, one.value):
+    if in_reach(first, second.value) or in_reach(second, first.value):
         return True
-    (a, b), (c, d) = (_spread(each) or (each.value, each.value) for each in (one, other))
+    (a, b), (c, d) = (_spread(number) or (number.value, number.value) for number in (first, second))
     return max(a, c) <= min(b, d)
 
 
-def _first(found: Mapping[str, Measured]) -> Measured:
-    return next(iter(found.values()))
+def _first(numbers: Mapping[str, Measured]) -> Measured:
+    return next(iter(numbers.values()))
 
 
 def needs_cause(verdict: Verdict | None) -> bool:

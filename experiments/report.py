@@ -111,11 +111,11 @@ def summary(records: Sequence[Record]) -> pd.DataFrame:
         row["reference"] = sum(r.reference is not None for r in cells)
         for model in MODELS:
             judged = [r for r in cells if r.number(model) is not None and r.formula is None]
-            said: list[str | None] = [r.judged(model) for r in judged]
+            verdicts: list[str | None] = [r.judged(model) for r in judged]
             errors = [r.error(model) for r in judged if r.is_tested]
             finite = [abs(e) for e in errors if e is not None and math.isfinite(e)]
-            row |= {f"{model} {verdict}": said.count(verdict) for verdict in VERDICTS}
-            row[f"{model} {REFERENCE}"] = said.count(REFERENCE)
+            row |= {f"{model} {verdict}": verdicts.count(verdict) for verdict in VERDICTS}
+            row[f"{model} {REFERENCE}"] = verdicts.count(REFERENCE)
             grades = [grade(e) for e in errors if e is not None]
             row |= {f"{model} {name}": grades.count(name) for name in _grades()}
             row[f"{model} median_error"] = float(np.median(finite)) if finite else math.nan
@@ -232,11 +232,11 @@ def overview(records: Sequence[Record]) -> pd.DataFrame:
         tested = [r for r in cells if r.is_tested]
         row["published"] = len(tested)
         row |= {read: sum(r.read == read for r in tested) for read in published.READ}
-        said = [found for _, _, found in expected.claims(cells)]
+        held = [holds for _, _, holds in expected.claims(cells)]
         for model in MODELS:
             row |= _counted(tested, model)
-            row[f"{model} claims"] = sum(model in found for found in said)
-            row[f"{model} claims hold"] = sum(found.get(model, False) for found in said)
+            row[f"{model} claims"] = sum(model in holds for holds in held)
+            row[f"{model} claims hold"] = sum(holds.get(model, False) for holds in held)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -244,14 +244,14 @@ def overview(records: Sequence[Record]) -> pd.DataFrame:
 def _counted(tested: Sequence[Record], model: str) -> dict[str, int]:
     """A model's columns of `overview` but the claims."""
     row = {}
-    found = [r for r in tested if r.number(model) is not None]
+    with_number = [r for r in tested if r.number(model) is not None]
     for read in published.READ:
-        verdicts: list[str | None] = [r.judged(model) for r in found if r.read == read]
+        verdicts: list[str | None] = [r.judged(model) for r in with_number if r.read == read]
         name = model if read == "text" else f"{model} {read}"
         row[f"{name} tested"] = len(verdicts)
-        kept = VERDICTS if read == "text" else ("reproduced",)
-        row |= {f"{name} {verdict}": verdicts.count(verdict) for verdict in kept}
-    errors = [r.error(model) for r in found if r.read == "text"]
+        names = VERDICTS if read == "text" else ("reproduced",)
+        row |= {f"{name} {verdict}": verdicts.count(verdict) for verdict in names}
+    errors = [r.error(model) for r in with_number if r.read == "text"]
     row[f"{model} {grade(0)}"] = sum(e is not None and grade(e) == grade(0) for e in errors)
     return row
 
@@ -340,13 +340,13 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
     formulas = sum(r.formula is not None and r.published is not None for r in records)
     fixed = sum(r.judged("packet") == "by definition" for r in records)
     others += [f"{formulas} values of formulas", f"{fixed} that cannot fail"]
-    said = [(paper, claim.form) for paper, claim, _ in expected.claims(records)]
+    forms = [(paper, claim.form) for paper, claim, _ in expected.claims(records)]
     return (
         f"Of the other printed numbers packets miss {packets} and fluid {fluid}. With these seeds "
         f"{undecided[0]} and {undecided[1]} are undecided. {loose[0]} and {loose[1]} are loose "
         "matches, within a wider tolerance.\n"
-        f"Published numbers that are not in the table: {', '.join(others)}. The {len(said)} claims "
-        f"are {len(set(said))} sentences, each about several numbers."
+        f"Published numbers that are not in the table: {', '.join(others)}. The {len(forms)} "
+        f"claims are {len(set(forms))} sentences, each about several numbers."
     )
 
 
@@ -387,9 +387,12 @@ def summary_markdown(records: Sequence[Record]) -> str:
         row = rows[key]
         cells = [row["paper"], heading(row["item"]), row["cells"], row["published"] or ""]
         for model in MODELS:
-            said = " / ".join(str(row[f"{model} {verdict}"]) for verdict in VERDICTS)
+            counts = " / ".join(str(row[f"{model} {verdict}"]) for verdict in VERDICTS)
             error = row[f"{model} median_error"]
-            cells += [said if row["published"] else "", "" if math.isnan(error) else f"{error:.1%}"]
+            cells += [
+                counts if row["published"] else "",
+                "" if math.isnan(error) else f"{error:.1%}",
+            ]
         met = ", ".join(f"{row[f'{model} {REFERENCE}']} of {row['reference']}" for model in MODELS)
         cells += [met if row["reference"] else "", row["agree"]]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
@@ -410,11 +413,11 @@ def explained(records: Sequence[Record], which: str) -> Counter[str]:
             tolerance; "fluid_cause": differences of fluid from packets above 10 %.
     """
     if which == "cause":
-        found = [r for r in records if needs_cause(r.verdict)]
+        chosen = [r for r in records if needs_cause(r.verdict)]
     else:
         near = ("", NEAR_PACKETS, NEAR_UNDECIDED)
-        found = [r for r in records if r.fluid_cause not in near]
-    return Counter(_kind(r, which) for r in found)
+        chosen = [r for r in records if r.fluid_cause not in near]
+    return Counter(_kind(r, which) for r in chosen)
 
 
 def _kind(r: Record, which: str) -> str:
@@ -450,14 +453,14 @@ def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     If a paper's records are complete, its items without numbers are included.
     """
     known = papers()
-    found = []
+    items = []
     for paper in dict.fromkeys(paper for paper, _ in there):
-        mine = [item for each, item in there if each == paper]
-        numbered = {cell.item for cell in known[paper].cells()} if paper in known else set(mine)
-        complete = numbered <= set(mine)
-        order = known[paper].items if complete and paper in known else mine
-        found += [(paper, item) for item in order]
-    return found
+        names = [item for of, item in there if of == paper]
+        numbered = {cell.item for cell in known[paper].cells()} if paper in known else set(names)
+        complete = numbered <= set(names)
+        order = known[paper].items if complete and paper in known else names
+        items += [(paper, item) for item in order]
+    return items
 
 
 def markdown_table(records: Sequence[Record]) -> str:
@@ -479,12 +482,12 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
         unit = "" if r.unit == "1" else r.unit
         cells = [r.row, r.column, unit, printed, tolerance]
         if r.formula is not None:
-            cells += [f"formula {number(r.formula)}", _said(r, "packet", notes), "", "", ""]
+            cells += [f"formula {number(r.formula)}", _verdict_text(r, "packet", notes), "", "", ""]
         else:
             for model, sd, spread in (
                 ("packet", r.sd, r.spread), ("fluid", r.fluid_sd, r.fluid_spread)
             ):  # fmt: skip
-                cells += [_with_spread(r.number(model), sd, spread), _said(r, model, notes)]
+                cells += [_with_spread(r.number(model), sd, spread), _verdict_text(r, model, notes)]
             cells.append((r.agreement or "") + _note(r.fluid_cause, notes))
         lines.append("| " + " | ".join(cells) + " |")
     checks = published.checks(records[0].paper)
@@ -493,14 +496,14 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
     return lines
 
 
-def _said(r: Record, model: str, notes: dict[str, int]) -> str:
+def _verdict_text(r: Record, model: str, notes: dict[str, int]) -> str:
     """ "reproduced, +3.1 %" with the number of its note; empty without a target."""
     verdict, error = r.judged(model), r.error(model)
     if verdict is None or error is None:
         return ""
-    told = "never" if math.isnan(error) else percent(error)
+    size = "never" if math.isnan(error) else percent(error)
     note = _note(r.undecided(model) or (r.cause if model == "packet" else ""), notes)
-    return ", ".join(filter(None, (verdict, told, grade(error)))) + note
+    return ", ".join(filter(None, (verdict, size, grade(error)))) + note
 
 
 def _note(cause: str, notes: dict[str, int]) -> str:
@@ -508,20 +511,20 @@ def _note(cause: str, notes: dict[str, int]) -> str:
 
 
 def _with_spread(value: float | None, sd: float | None, spread: tuple[float, float] | None) -> str:
-    told = number(value)
+    text = number(value)
     if sd is not None:
-        told += f" ± {number(sd)}"
+        text += f" ± {number(sd)}"
     if spread is not None:
-        told += f" ({number(spread[0])} to {number(spread[1])})"
-    return told
+        text += f" ({number(spread[0])} to {number(spread[1])})"
+    return text
 
 
 def percent(error: float) -> str:
     """A relative difference as text with sign; "0 %" if it rounds to 0.0 %; empty if infinite."""
     if math.isinf(error):
         return ""
-    told = f"{100 * error:+.0f}" if abs(error) >= 0.1 else f"{100 * error:+.1f}"
-    return ("0" if float(told) == 0 else told) + " %"
+    text = f"{100 * error:+.0f}" if abs(error) >= 0.1 else f"{100 * error:+.1f}"
+    return ("0" if float(text) == 0 else text) + " %"
 
 
 def number(value: float | None) -> str:

@@ -73,7 +73,7 @@ def means(metric: Callable[[tc.Run], float], runs: Runs) -> dict[Any, Measured]:
     Returns:
         Numbers by the key without seed: (a, b) for (a, b, seed), a for (a, seed).
     """
-    found: dict[Any, dict[int, float]] = {}
+    values: dict[Any, dict[int, float]] = {}
     for (*key, seed), run in runs.items():
-        found.setdefault(key[0] if len(key) == 1 else tuple(key), {})[seed] = metric(run)
-    return {key: over_seeds(seeds) for key, seeds in found.items()}
+        values.setdefault(key[0] if len(key) == 1 else tuple(key), {})[seed] = metric(run)
+    return {key: over_seeds(seeds) for key, seeds in values.items()}

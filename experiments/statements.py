@@ -95,19 +95,21 @@ def of(paper: str) -> tuple[Statement, ...]:
         return ()
     with file.open("rb") as text:
         entries = tomllib.load(text)["statement"]
-    found = tuple(Statement(**{k: _value(v) for k, v in entry.items()}) for entry in entries)
+    statements = tuple(Statement(**{k: _value(v) for k, v in entry.items()}) for entry in entries)
     cells = published.of(paper).cells
     known = {claim.form for cell in cells for claim in cell.claims}
-    for one in found:
-        wrong = [form for form in one.claims if form not in known]
+    for statement in statements:
+        wrong = [form for form in statement.claims if form not in known]
         wrong += [
             name
-            for name in one.cells
+            for name in statement.cells
             if not any(Statement("", "", (name,)).names(cell.key) for cell in cells)
         ]
         if wrong:
-            raise ValueError(f"{file.name}: {one.text!r} names {wrong[0]!r}, which does not exist")
-    return found
+            raise ValueError(
+                f"{file.name}: {statement.text!r} names {wrong[0]!r}, which does not exist"
+            )
+    return statements
 
 
 def _value(entry: Any) -> Any:
@@ -124,20 +126,20 @@ def results(
         records: its records. Cells without a published value or reference are not judged.
     """
     claims = list(expected.claims(records))
-    for one in of(paper):
-        found: dict[str, list[str]] = {model: [] for model in MODELS}
+    for statement in of(paper):
+        outcomes: dict[str, list[str]] = {model: [] for model in MODELS}
         for r in records:
-            if not one.names(r.key):
+            if not statement.names(r.key):
                 continue
             for model in MODELS:
                 verdict = r.judged(model)
                 if verdict not in (None, "no published number"):
-                    found[model].append(_result(verdict))
+                    outcomes[model].append(_result(verdict))
         for _, claim, holds in claims:
-            if claim.form in one.claims:
+            if claim.form in statement.claims:
                 for model, held in holds.items():
-                    found[model].append(HOLDS if held else FAILS)
-        yield one, found
+                    outcomes[model].append(HOLDS if held else FAILS)
+        yield statement, outcomes
 
 
 def _result(verdict: str | None) -> str:
@@ -149,14 +151,14 @@ def _result(verdict: str | None) -> str:
 def counts(paper: str, records: Sequence[Record]) -> Mapping[str, int]:
     """Number of statements by kind ("cells", ...); for each model "packet judged", "packet holds",
     "packet undecided"."""
-    found: Counter[str] = Counter()
-    for one, judged in results(paper, records):
-        found[one.kind] += 1
-        for model, each in judged.items():
-            result = told(each)
-            found[f"{model} judged"] += result not in ("", CERTAIN)
-            found[f"{model} {result}"] += result in (HOLDS, OPEN)
-    return found
+    tally: Counter[str] = Counter()
+    for statement, judged in results(paper, records):
+        tally[statement.kind] += 1
+        for model, outcomes in judged.items():
+            result = overall(outcomes)
+            tally[f"{model} judged"] += result not in ("", CERTAIN)
+            tally[f"{model} {result}"] += result in (HOLDS, OPEN)
+    return tally
 
 
 def overview_markdown(records: Sequence[Record]) -> str:
@@ -166,18 +168,18 @@ def overview_markdown(records: Sequence[Record]) -> str:
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     total: Counter[str] = Counter()
     for paper, group in groupby(records, key=lambda r: r.paper):
-        found = counts(paper, list(group))
-        total.update(found)
-        lines.append(_line(published.of(paper).title, found))
+        tally = counts(paper, list(group))
+        total.update(tally)
+        lines.append(_line(published.of(paper).title, tally))
     return "\n".join([*lines, _line("All", total)])
 
 
-def _line(title: str, found: Mapping[str, int]) -> str:
-    kinds = [found.get(kind, 0) for kind in KINDS]
+def _line(title: str, tally: Mapping[str, int]) -> str:
+    kinds = [tally.get(kind, 0) for kind in KINDS]
     cells: list[Any] = [title, sum(kinds), *kinds]
     for m in MODELS:
-        cells.append(f"{found.get(f'{m} {HOLDS}', 0)} of {found.get(f'{m} judged', 0)}")
-        cells.append(found.get(f"{m} {OPEN}", 0))
+        cells.append(f"{tally.get(f'{m} {HOLDS}', 0)} of {tally.get(f'{m} judged', 0)}")
+        cells.append(tally.get(f"{m} {OPEN}", 0))
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -201,24 +203,31 @@ def markdown(records: Sequence[Record]) -> str:
         title = published.of(paper).title
         lines += ["", f"## {title}", "", "| Section | Statement | Held by | Packets | Fluid |"]
         lines.append("|---|---|---|---|---|")
-        for one, judged in results(paper, list(group)):
-            cells = [one.section, one.text, _held_by(one), *(told(judged[m]) for m in MODELS)]
+        for statement, judged in results(paper, list(group)):
+            cells = [
+                statement.section,
+                statement.text,
+                _evidence(statement),
+                *(overall(judged[m]) for m in MODELS),
+            ]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _held_by(one: Statement) -> str:
-    if one.not_testable:
-        return f"not testable: {one.not_testable}"
-    told = [f"`{name}`" for name in (*one.cells, *one.tests)] + [f"“{c}”" for c in one.claims]
-    return ", ".join(told)
+def _evidence(statement: Statement) -> str:
+    if statement.not_testable:
+        return f"not testable: {statement.not_testable}"
+    parts = [f"`{name}`" for name in (*statement.cells, *statement.tests)] + [
+        f"“{c}”" for c in statement.claims
+    ]
+    return ", ".join(parts)
 
 
-def told(found: Sequence[str]) -> str:
+def overall(outcomes: Sequence[str]) -> str:
     """Result of a statement from those of its cells and claims, such as "2 of 3"; "" of none."""
-    judged = [each for each in found if each != CERTAIN]
+    judged = [result for result in outcomes if result != CERTAIN]
     if not judged:
-        return CERTAIN if found else ""
+        return CERTAIN if outcomes else ""
     if FAILS not in judged:
         return OPEN if OPEN in judged else HOLDS
     good = judged.count(HOLDS)

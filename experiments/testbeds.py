@@ -81,20 +81,20 @@ def simulated(
         jobs, progress: as in `tcpcc.simulate_many`.
         title: title of the progress bar.
     """
-    wanted = [(cell, seed) for cell in cells for seed in seeds]
-    runs = [cell.scenario(seed) for cell, seed in wanted]
-    found: dict[tuple[Any, int], dict[str, float]] = {}
+    cases = [(cell, seed) for cell in cells for seed in seeds]
+    runs = [cell.scenario(seed) for cell, seed in cases]
+    results: dict[tuple[Any, int], dict[str, float]] = {}
     began = time.process_time()
     with Simulations(runs, model, jobs=jobs) as simulations:
         for index, run in simulations.finished(progress, f"{title}, {model}"):
             if isinstance(run, Exception):
                 raise run
-            found[wanted[index]] = of(wanted[index][0], run)
+            results[cases[index]] = of(cases[index][0], run)
     cost = (time.process_time() - began) / sum(run.duration for run in runs)
     values = {
-        Key(model, cell, measure): tuple(found[cell, seed][measure] for seed in seeds)
-        for cell in dict.fromkeys(cell for cell, _ in wanted)
-        for measure in found[cell, seeds[0]]
+        Key(model, cell, measure): tuple(results[cell, seed][measure] for seed in seeds)
+        for cell in dict.fromkeys(cell for cell, _ in cases)
+        for measure in results[cell, seeds[0]]
     }
     return values, cost
 
@@ -126,11 +126,11 @@ def stored(item: Item) -> dict[Key, tuple[float, ...]]:
     return read(item, item.file) if item.file.exists() else {}
 
 
-def moved(found: Numbers, accepted: Numbers) -> list[str]:
+def moved(results: Numbers, accepted: Numbers) -> list[str]:
     """Cells that are not as accepted, to the digits of the file; seeds that both have."""
     return [
         f"{key.source}, {key.cell}, {key.measure}: {accepted[key][0]:g} -> {values[0]:g}"
-        for key, values in found.items()
+        for key, values in results.items()
         if key in accepted
         and not all(
             np.isclose(a, b, rtol=1e-4, atol=1e-6)

@@ -4,10 +4,10 @@ import pandas as pd
 
 from .apps.browser import to_html as to_html
 from .apps.conformance import judge as judge
-from .apps.evaluate import Dossier as Dossier
+from .apps.evaluate import Evaluation as Evaluation
 from .apps.evaluate import Fit as Fit
-from .apps.evaluate import League as League
-from .apps.evaluate import Weakness as Weakness
+from .apps.evaluate import Ranking as Ranking
+from .apps.evaluate import WorstCase as WorstCase
 from .apps.evaluate import attack as attack
 from .apps.evaluate import calibrate as calibrate
 from .apps.evaluate import evaluate as evaluate

@@ -30,8 +30,8 @@ def bar(
 def _tqdm(total: float, progress: bool | None, **settings: Any) -> Any:
     from tqdm import tqdm
 
-    shown = is_watched() if progress is None else progress
-    return tqdm(total=total, disable=not shown, dynamic_ncols=True, **settings)
+    visible = is_watched() if progress is None else progress
+    return tqdm(total=total, disable=not visible, dynamic_ncols=True, **settings)
 
 
 def is_watched() -> bool:
@@ -51,8 +51,8 @@ def overall(total: float, progress: bool | None = None) -> Iterator[Overall]:
         total: weight of all steps.
         progress: as in `bar`.
     """
-    with _tqdm(total, progress, bar_format=FORM, smoothing=0.05, leave=False) as shown:
-        _overall.append(Overall(shown))
+    with _tqdm(total, progress, bar_format=FORM, smoothing=0.05, leave=False) as bar:
+        _overall.append(Overall(bar))
         try:
             yield _overall[-1]
         finally:

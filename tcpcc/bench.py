@@ -55,8 +55,8 @@ def scenario(rate: float, flows: int, packets: float = PACKETS) -> Scenario:
     from tcpcc import Flow, Scenario, dumbbell
 
     net = dumbbell(rate, 0.018, buffer_of(rate), access_rate=1e9, access_delay=1e-3)
-    each = [Flow("newreno", start=0.1 * k, header=40) for k in range(flows)]
-    return Scenario(net, each, duration=max(packets * 8000 / rate, 2.0))
+    sources = [Flow("newreno", start=0.1 * k, header=40) for k in range(flows)]
+    return Scenario(net, sources, duration=max(packets * 8000 / rate, 2.0))
 
 
 def speed(
@@ -110,8 +110,8 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
     import pandas as pd
 
     first = scenario(10e6, 1, 1000)  # its runs compile
-    for given in ({}, {"driver": "simpy"}, *MILLISECONDS.values()):
-        speed(first, **given)
+    for options in ({}, {"driver": "simpy"}, *MILLISECONDS.values()):
+        speed(first, **options)
     rows: list[dict[str, Any]] = []
     for rate, flows in CASES:
         report(f"{rate / 1e6:g} Mb/s, {flows} flow{'s' * (flows > 1)} ...")
@@ -120,8 +120,8 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
         runs: dict[str, list[float]] = {"compiled": [], "simpy": [], "ns2": []}
         seconds = dict.fromkeys(MILLISECONDS, math.inf)
         for _ in range(ROUNDS):
-            for name, given in MILLISECONDS.items():
-                measured = speed(case, **given)
+            for name, options in MILLISECONDS.items():
+                measured = speed(case, **options)
                 seconds[name] = min(seconds[name], measured[1])
                 if name == "packet":
                     runs["compiled"].append(_thousands(measured))
@@ -149,13 +149,13 @@ def _thousands(measured: tuple[float, float]) -> float:
     return packets / seconds / 1e3
 
 
-def readme_table(found: pd.DataFrame) -> str:
+def readme_table(table: pd.DataFrame) -> str:
     """The table of README.md, in millions of packets per CPU second."""
     lines = [
         "| bottleneck | flows | compiled | SimPy driver | ns-2 | compiled / ns-2 |",
         "|---|--:|--:|--:|--:|--:|",
     ]
-    for row in found.to_dict("records"):
+    for row in table.to_dict("records"):
         millions = [row[f"{name} k/s"] / 1e3 for name in ("compiled", "SimPy", "ns-2")]
         speeds = [f"{x:.1f} M" if x >= 1 else f"{x:.2f} M" for x in millions]
         cells = [f"{row['Mb/s']:g} Mb/s", f"{row['flows']}", *speeds]
@@ -163,19 +163,19 @@ def readme_table(found: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def write_readme(found: pd.DataFrame, path: Path) -> None:
+def write_readme(table: pd.DataFrame, path: Path) -> None:
     """Write the table between the marks in `path`.
 
     Raises:
         TcpccError: ns-2 is not installed, or the file has no marks.
     """
-    if found["ns-2 k/s"].isna().any():
+    if table["ns-2 k/s"].isna().any():
         raise TcpccError("bench --readme: needs ns-2 (the program ns) and a checkout of tcpcc")
     text = path.read_text() if path.is_file() else ""
     if not all(mark in text for mark in MARKS):
         raise TcpccError(f"bench --readme: {path}: has no line {MARKS[0]!r}")
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    text = f"{before}{MARKS[0]}\n\n{readme_table(found)}\n\n{MARKS[1]}{after}"
+    text = f"{before}{MARKS[0]}\n\n{readme_table(table)}\n\n{MARKS[1]}{after}"
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8")

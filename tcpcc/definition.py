@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from tcpcc import installed, rich
+from tcpcc import plugins, rich
 from tcpcc.engine.subset import Fields
 from tcpcc.errors import ScenarioError, ScenarioWarning, real, refuse, unknown, warn
 
@@ -263,7 +263,7 @@ D = TypeVar("D", bound=Definition)
 class Registry(Mapping[str, D], Generic[D]):
     """The definitions of one kind by name, in alphabetical order.
 
-    Other installed packages offer definitions by entry points (:mod:`tcpcc.installed`). One is
+    Other installed packages offer definitions by entry points (:mod:`tcpcc.plugins`). One is
     loaded when its name is looked up, all when names are listed.
 
     Args:
@@ -328,24 +328,24 @@ class Registry(Mapping[str, D], Generic[D]):
         """All registered names, sorted; a warning tells of installed ones that cannot be loaded."""
         if not self._is_complete:
             self._is_complete = True
-            for name, offers in installed.offered(self.group).items():
+            for name, offers in plugins.offered(self.group).items():
                 if name not in self._known:
                     try:
                         self._take(name)
                     except ScenarioError as error:
                         warn(f"{error}; it is left out", ScenarioWarning)
                 elif _is_ours(self._by[name]):
-                    whose = f"{self.kind} {name!r} of {installed.packages_of(offers)}"
+                    whose = f"{self.kind} {name!r} of {plugins.packages_of(offers)}"
                     text = "the name is taken by a built-in one; it is left out"
                     warn(f"{whose}: {text}", ScenarioWarning)
         return sorted(self._known)
 
     def _take(self, name: str) -> None:
         """Register the definition `name` of an installed package, if there is one."""
-        found = installed.load(self.kind, self.group, name)
-        if found is None:
+        entry = plugins.load(self.kind, self.group, name)
+        if entry is None:
             return
-        definition, module = found
+        definition, module = entry
         if not isinstance(definition, Definition) or type(definition).registry is not self:
             raise refuse(f"{self.kind} {name!r} of {module}", definition, f"a {self.kind}")
         if definition.name != name:
@@ -362,9 +362,9 @@ class Registry(Mapping[str, D], Generic[D]):
 
         rows: list[dict[str, Any]] = []
         for name in self:
-            one = self[name]
-            common = {self.kind: name, "summary": one.summary}
-            common |= {column: getattr(one, column) for column in self.columns}
+            definition = self[name]
+            common = {self.kind: name, "summary": definition.summary}
+            common |= {column: getattr(definition, column) for column in self.columns}
             rows += [
                 {
                     **common,
@@ -373,7 +373,7 @@ class Registry(Mapping[str, D], Generic[D]):
                     "unit": param.unit,
                     "meaning": param.doc,
                 }
-                for parameter, param in one.params.items()
+                for parameter, param in definition.params.items()
             ] or [{**common, "parameter": "", "default": None, "unit": "", "meaning": ""}]
         head = [self.kind, "parameter", "default", "unit", "meaning", "summary"]
         return pd.DataFrame(rows, columns=[*head, *self.columns])
@@ -404,8 +404,8 @@ def callable_module(
     it is a subpackage. ``tcpcc.controllers["reno"]`` finds a definition of `registry`."""
 
     class _Callable(ModuleType):
-        def __call__(self, *given: Any, **named: Any) -> Any:
-            return function(*given, **named)
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
 
         def __getitem__(self, key: str) -> Any:
             if registry is None:

@@ -98,6 +98,6 @@ def clean(folder: Path) -> None:
         return
     _cleaned.add(folder)
     for part in folder.glob(".*.part"):
-        found = _PART.fullmatch(part.name)
-        if found and found[1] == _HOST and not psutil.pid_exists(int(found[2])):
+        match = _PART.fullmatch(part.name)
+        if match and match[1] == _HOST and not psutil.pid_exists(int(match[2])):
             part.unlink(missing_ok=True)

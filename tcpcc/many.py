@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.bars import bar
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 from tcpcc.engine.source import encoded
 from tcpcc.errors import ScenarioError, ScenarioWarning, TcpccError, refuse, unknown, warn, whole
 from tcpcc.files import clean

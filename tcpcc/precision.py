@@ -49,8 +49,8 @@ class Case:
 
         net = dumbbell(self.rate, "20 ms", f"{self.buffer} BDP")
         common: dict[str, Any] = {"jitter": 1.0, "processing": "0.2 ms"}
-        each = [Flow(name, count=count, **common) for name, count in self.flows]
-        return Scenario(net, each, duration=DURATION, seed=seed)
+        sources = [Flow(name, count=count, **common) for name, count in self.flows]
+        return Scenario(net, sources, duration=DURATION, seed=seed)
 
     @property
     def ways(self) -> dict[str, dict[str, Any]]:
@@ -83,8 +83,8 @@ def numbers(run: Run) -> tuple[float, ...]:
     """Utilization, mean queue in packets, drop rate, share of the first row of flows."""
     rates = run.throughput(after=AFTER).values
     share = rates[0] / rates.sum() if len(set(run.data["controller"].values)) > 1 else np.nan
-    found = (measured(after=AFTER) for measured in (run.utilization, run.queue_mean, run.drop_rate))
-    return (*found, float(share))
+    means = (measured(after=AFTER) for measured in (run.utilization, run.queue_mean, run.drop_rate))
+    return (*means, float(share))
 
 
 def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
@@ -107,17 +107,17 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
     for case in CASES:
         report(f"{case.title} ...")
         first: tuple[float, Any] | None = None
-        for way, given in case.ways.items():
-            simulate(case.scenario(SEEDS[0]).replace(duration=AFTER), **given)  # compiles
-            found, seconds = [], 0.0
+        for way, options in case.ways.items():
+            simulate(case.scenario(SEEDS[0]).replace(duration=AFTER), **options)  # compiles
+            rows_of_seeds, seconds = [], 0.0
             for seed in SEEDS:
                 scenario = case.scenario(seed)
                 begin = time.process_time()
-                run = simulate(scenario, **given)
+                run = simulate(scenario, **options)
                 seconds += time.process_time() - begin
-                found.append(numbers(run))
+                rows_of_seeds.append(numbers(run))
             cost = seconds / len(SEEDS) / DURATION * 1e3
-            values = np.array(found)
+            values = np.array(rows_of_seeds)
             if first is None:
                 first = cost, values.mean(axis=0)
                 off = np.abs(values - first[1]).mean(axis=0)
@@ -133,10 +133,10 @@ def measure(report: Callable[[str], None] = lambda line: None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def tables(found: pd.DataFrame) -> str:
+def tables(table: pd.DataFrame) -> str:
     """The tables of docs/work_precision.md."""
     lines = []
-    for case, rows in found.groupby("case", sort=False):
+    for case, rows in table.groupby("case", sort=False):
         columns = [n for n in ("utilization", "queue", "loss", "share") if rows[n].notna().all()]
         units = {"utilization": "points", "queue": "%", "loss": "%", "share": "points"}
         head = [f"{name} ({units[name]})" for name in columns]
@@ -162,7 +162,7 @@ def _two_digits(number: float) -> str:
     return f"{number:.0f}" if number >= 10 else f"{number:.2g}"
 
 
-def draw(found: pd.DataFrame) -> Figure:
+def draw(table: pd.DataFrame) -> Figure:
     """Error of the mean queue against the speed, relative to packets; one panel for each case."""
     import matplotlib.pyplot as plt
 
@@ -170,7 +170,7 @@ def draw(found: pd.DataFrame) -> Figure:
 
     with plots.style():
         figure, axes = plt.subplots(2, 2, figsize=(7.4, 5.4), sharex=True, sharey=True)
-        for ax, (case, rows) in zip(axes.flat, found.groupby("case", sort=False), strict=True):
+        for ax, (case, rows) in zip(axes.flat, table.groupby("case", sort=False), strict=True):
             _panel(ax, str(case), rows)
         for ax in axes[-1]:
             ax.set_xlabel("Speed, packets = 1")
@@ -187,12 +187,12 @@ def _panel(ax: Axes, title: str, rows: pd.DataFrame) -> None:
     for name, colour, marker in (
         ("packets,", plots.SKY, "s"), ("trains", plots.ORANGE, "^"), ("fluid", plots.BLUE, "o"),
     ):  # fmt: skip
-        mine = rows[rows["way"].str.startswith(name)]
-        if len(mine):
-            errors = np.maximum(mine["queue"], 0.05)
+        points = rows[rows["way"].str.startswith(name)]
+        if len(points):
+            errors = np.maximum(points["queue"], 0.05)
             label = "packets, representatives" if name == "packets," else name
-            ax.plot(mine["speed"], errors, marker + "-", color=colour, lw=0.8, label=label)
-            for way, x, y in zip(mine["way"], mine["speed"], errors, strict=True):
+            ax.plot(points["speed"], errors, marker + "-", color=colour, lw=0.8, label=label)
+            for way, x, y in zip(points["way"], points["speed"], errors, strict=True):
                 number = way.rpartition("=")[2].removesuffix(" representatives").rpartition(" ")[2]
                 ax.annotate(number, (x, y), (3, 3), textcoords="offset points", fontsize=7)
     ax.set(xscale="log", yscale="log", ylim=(0.05, 100))
@@ -207,13 +207,13 @@ def outside() -> str:
         " ns-2, packets a second | packets / ns-2 |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
-    found = bench.measure()
-    for row in found.to_dict("records"):
-        mine, events, ns2 = (row[f"{n} k/s"] for n in ("compiled", "events", "ns-2"))
-        others = "| |" if ns2 is None else f"{ns2 / 1e3:.2f} M | {mine / ns2:.1f} |"
+    speeds = bench.measure()
+    for row in speeds.to_dict("records"):
+        packets, events, ns2 = (row[f"{n} k/s"] for n in ("compiled", "events", "ns-2"))
+        others = "| |" if ns2 is None else f"{ns2 / 1e3:.2f} M | {packets / ns2:.1f} |"
         lines.append(
-            f"| {row['Mb/s']:g} Mb/s | {row['flows']} | {mine / 1e3:.1f} M | {events / 1e3:.1f} M |"
-            f" {events / mine:.1f} | {others}"
+            f"| {row['Mb/s']:g} Mb/s | {row['flows']} | {packets / 1e3:.1f} M |"
+            f" {events / 1e3:.1f} M | {events / packets:.1f} | {others}"
         )
     return "\n".join(lines)
 
@@ -230,12 +230,12 @@ def text_of(page: Path) -> str:
     return text
 
 
-def write_page(found: pd.DataFrame, page: Path) -> None:
+def write_page(table: pd.DataFrame, page: Path) -> None:
     """Write the tables between the marks in `page`, and the figure beside it."""
     before, rest = text_of(page).split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    filled = f"{tables(found)}\n## Events\n\n{outside()}\n"
+    filled = f"{tables(table)}\n## Events\n\n{outside()}\n"
     text = f"{before}{MARKS[0]}\n\n{filled}\n{MARKS[1]}{after}"
     with whole_file(page) as part:
         part.write_text(text, encoding="utf-8")
-    draw(found).savefig(page.with_suffix(".png"), dpi=160)
+    draw(table).savefig(page.with_suffix(".png"), dpi=160)

@@ -20,15 +20,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def headed(title: str, told: str, *parts: str) -> str:
+def headed(title: str, text: str, *parts: str) -> str:
     """A bold title, a line of text after it, and the `parts` below."""
-    line = f": {html.escape(told)}" if told else ""
+    line = f": {html.escape(text)}" if text else ""
     return f"<div><b>{html.escape(title)}</b>{line}{''.join(parts)}</div>"
 
 
-def settings(given: Mapping[str, Any]) -> str:
+def settings(values: Mapping[str, Any]) -> str:
     """A table of names and values."""
-    return table(("setting", "value"), given.items())
+    return table(("setting", "value"), values.items())
 
 
 def _cell(value: Any) -> str:

@@ -52,8 +52,8 @@ def _seed(name: str, model: str, seed: int) -> dict[str, float] | None:
 def numbers(name: str, model: str, seeds: tuple[int, ...] = SEEDS) -> pd.DataFrame:
     """Mean and standard error of each measure of a case, columns `model` and `model se`."""
     runs = [run for seed in seeds if (run := _seed(name, model, seed)) is not None]
-    found = {of: spread([run[of] for run in runs]) for of in (runs[0] if runs else ())}
-    table = pd.DataFrame.from_dict(found, orient="index", columns=[model, f"{model} se"])
+    measures = {key: spread([run[key] for run in runs]) for key in (runs[0] if runs else ())}
+    table = pd.DataFrame.from_dict(measures, orient="index", columns=[model, f"{model} se"])
     table.index = pd.MultiIndex.from_product([[name], table.index], names=["case", "measure"])
     return table
 
@@ -81,8 +81,8 @@ def store(table: pd.DataFrame) -> None:
     """Put the columns of `table` into the stored numbers, for the cases that it has."""
     old = stored() if STORED.exists() else table
     others = old.reindex(table.index).drop(columns=table.columns, errors="ignore")
-    kept = old[~old.index.isin(set(table.index.get_level_values(0)), level=0)]
-    whole = pd.concat([kept, table.join(others)])
+    rest_of_cases = old[~old.index.isin(set(table.index.get_level_values(0)), level=0)]
+    whole = pd.concat([rest_of_cases, table.join(others)])
     whole = whole.reindex([row for name in CASES for row in whole.index if row[0] == name])
     whole.to_csv(STORED, float_format=f"%.{DIGITS}g")
 
@@ -94,19 +94,19 @@ def judged(table: pd.DataFrame, model: str) -> pd.DataFrame:
     """
     rows = []
     columns = [REFERENCE, f"{REFERENCE} se", model, f"{model} se"]
-    for (name, of), mine in zip(table.index, table[columns].to_numpy(), strict=True):
+    for (name, quantity), values in zip(table.index, table[columns].to_numpy(), strict=True):
         ran = bool(table.loc[name, model].notna().any())
         rows.append(
             {
                 "case": name,
-                "measure": of,
+                "measure": quantity,
                 "kind": CASES[name].kind,
-                "of": of.split()[0].rstrip(","),
+                "of": quantity.split()[0].rstrip(","),
                 "ran": ran,
-                "strict": ran and strict(of, mine[0], mine[2]),
-                "lenient": ran and lenient(of, *mine),
-                "packet": mine[0],
-                "value": mine[2],
+                "strict": ran and strict(quantity, values[0], values[2]),
+                "lenient": ran and lenient(quantity, *values),
+                "packet": values[0],
+                "value": values[2],
             }
         )
     return pd.DataFrame(rows)
@@ -147,15 +147,15 @@ def page_tables(table: pd.DataFrame) -> str:
     """The tables of docs/models.md: strict and lenient shares by kind and by measure."""
     parts = []
     for by, head in (("kind", "kind of scenario"), ("of", "measure")):
-        made = {m: summary(judged(table, m), by) for m in (CHECK, *MODELS)}
-        keys = next(iter(made.values())).index
-        lines = [f"| {head} | {' | '.join(made)} |", "|---" * (len(made) + 1) + "|"]
+        tables = {m: summary(judged(table, m), by) for m in (CHECK, *MODELS)}
+        keys = next(iter(tables.values())).index
+        lines = [f"| {head} | {' | '.join(tables)} |", "|---" * (len(tables) + 1) + "|"]
         for key in keys:
             cells = [
                 f"{t.loc[key, 'strict']}, {t.loc[key, 'lenient']}"
                 if t.loc[key, "values"]
                 else "refused"
-                for t in made.values()
+                for t in tables.values()
             ]
             lines.append(f"| {key} | {' | '.join(cells)} |")
         parts.append("\n".join(lines))
@@ -180,28 +180,28 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--list", action="store_true", help="list every value that is off")
     parser.add_argument("--accept", action="store_true", help="simulate packets too and store it")
     parser.add_argument("--docs", action="store_true", help="write the tables of docs/models.md")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", ModelWarning)
-    names = [n for n in CASES if not given.kind or given.kind in CASES[n].kind]
+    names = [n for n in CASES if not options.kind or options.kind in CASES[n].kind]
     models = [
-        CHECK if m == "packet" else m for m in given.model or ([] if given.docs else ["fluid"])
+        CHECK if m == "packet" else m for m in options.model or ([] if options.docs else ["fluid"])
     ]
     if models:
-        if given.accept:
-            table = simulated(names, [REFERENCE, *models], given.jobs)
+        if options.accept:
+            table = simulated(names, [REFERENCE, *models], options.jobs)
             store(table)
         else:
             reference = stored()[[REFERENCE, f"{REFERENCE} se"]]
             table = reference[reference.index.isin(names, level=0)].join(
-                simulated(names, models, given.jobs)
+                simulated(names, models, options.jobs)
             )
         for model in models:
             verdicts = judged(table, model)
             for by in ("kind", "of"):
                 print(f"\n{model}, by {by}:\n{summary(verdicts, by).to_string()}")
-            if given.list:
+            if options.list:
                 print(f"\noff:\n{worst(verdicts).to_string(index=False)}")
-    if given.docs:
+    if options.docs:
         PAGE.write_text(with_tables(PAGE.read_text(), stored()))
 
 

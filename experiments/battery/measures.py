@@ -38,7 +38,7 @@ def measure(case: Case, run: tc.Run) -> dict[str, float]:
         bottleneck `utilization` and `queue` (mean, packets); `loss`, dropped over sent packets of
         all flows; for a joiner `convergence`, time until it has `FAIR` of a fair share, s.
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     late = run.data.isel(time=run.data["time"].values > case.after)
     spec = {flow.name: flow for flow in run.scenario.flows if isinstance(flow, tc.Flow)}
     tcp = [name for name in run.flows if name in spec]
@@ -53,28 +53,30 @@ def measure(case: Case, run: tc.Run) -> dict[str, float]:
         members = groups[group]
         if spec[run.flows[members[0]]].size is not None:
             fct = times["fct_s"][[group_of(name) == group for name in times["flow"]]].dropna()
-            found[f"fct mean, {group}"] = float(fct.mean())
+            numbers[f"fct mean, {group}"] = float(fct.mean())
             for q in (0.5, 0.95):
-                found[f"fct p{round(100 * q)}, {group}"] = float(fct.quantile(q))
+                numbers[f"fct p{round(100 * q)}, {group}"] = float(fct.quantile(q))
             continue
-        found[f"goodput {group}"] = float(rates[members].mean())
-        seen = rtts[:, members]
-        found[f"rtt {group}"] = float(np.nanmean(seen)) if np.isfinite(seen).any() else math.nan
+        numbers[f"goodput {group}"] = float(rates[members].mean())
+        group_rtts = rtts[:, members]
+        numbers[f"rtt {group}"] = (
+            float(np.nanmean(group_rtts)) if np.isfinite(group_rtts).any() else math.nan
+        )
         if len(members) > 1:
-            found[f"jain {group}"] = tc.jain_index(rates[members])
+            numbers[f"jain {group}"] = tc.jain_index(rates[members])
     used = [name for name in run.links if float(late["sent_bits"].sel(link=name).sum()) > 0]
     use = {name: run.utilization(name, after=case.after) for name in used}
     queue = {name: run.queue_mean(after=case.after, link=name) for name in used}
     for what, values in (("utilization", use), ("queue", queue)):
         if len(used) > LINKS:
-            found[what] = float(np.mean(list(values.values())))
+            numbers[what] = float(np.mean(list(values.values())))
         else:
-            found |= {f"{what} {name}": value for name, value in values.items()}
+            numbers |= {f"{what} {name}": value for name, value in values.items()}
     of_tcp = late.sel(flow=tcp)
-    found["loss"] = float(of_tcp["dropped"].sum()) / float(of_tcp["sent"].sum())
+    numbers["loss"] = float(of_tcp["dropped"].sum()) / float(of_tcp["sent"].sum())
     if case.joiner:
-        found[f"convergence {case.joiner}"] = _convergence(case, run, groups)
-    return found
+        numbers[f"convergence {case.joiner}"] = _convergence(case, run, groups)
+    return numbers
 
 
 def _convergence(case: Case, run: tc.Run, groups: Mapping[str, list[int]]) -> float:

@@ -338,19 +338,19 @@ def phase_free(scenario: tc.Scenario, seed: int, noise: float = 1.0) -> tc.Scena
     tcp = [k for k, flow in enumerate(single.flows) if flow.controller is not None]
     draw = np.random.default_rng(seed)
     shares = dict(zip(tcp, draw.permutation(np.linspace(0, 2 * SPREAD, len(tcp))), strict=True))
-    made: list[tc.Flow | tc.CBR] = []
+    flows: list[tc.Flow | tc.CBR] = []
     for k, flow in enumerate(single.flows):
         spec = flow.spec
         if not isinstance(spec, tc.Flow):
-            made.append(spec)
+            flows.append(spec)
             continue
         rtt = 2 * sum(single.links[i].delay for i in flow.forward)
-        made.append(
+        flows.append(
             spec.replace(
                 name=flow.name,
                 access_delay=(spec.access_delay or 0.0) + shares[k] * rtt / 2,
                 processing=noise * packet,
-                background=len(made) % 2 == 1,
+                background=len(flows) % 2 == 1,
             )
         )
-    return scenario.replace(flows=made, seed=seed)
+    return scenario.replace(flows=flows, seed=seed)

@@ -41,10 +41,10 @@ def reproduce(options: argparse.Namespace) -> None:
         elif item == "sample" or options.item == "all":
             results[item] = []
             for model in models:
-                rows, found = _shares(item, model, options.accept)
+                rows, points = _shares(item, model, options.accept)
                 results[item] += rows
                 if options.figures and model == "packet":
-                    drawn |= dict(_of_shares({**tables.stored(model), **found}))
+                    drawn |= dict(_of_shares({**tables.stored(model), **points}))
     if options.accept:
         print(f"wrote {tables.renew_page()}", file=sys.stderr)
     testbeds.show(results, options.json)
@@ -55,21 +55,21 @@ def _shares(
     item: str, model: str, accept: bool
 ) -> tuple[list[dict[str, object]], tables.Throughputs]:
     numbers = scenarios.ALL if item == "all" else scenarios.SAMPLE
-    found, seconds = tables.simulated(tables.sample(numbers), model=model)
+    results, seconds = tables.simulated(tables.sample(numbers), model=model)
     print(
-        f"{len(found)} points, {model}: {seconds:.0f} CPU s; the test-bed needed "
-        f"{tables.TESTBED_HOURS / 2 * len(found) / len(scenarios.testbed()):.0f} hours for them",
+        f"{len(results)} points, {model}: {seconds:.0f} CPU s; the test-bed needed "
+        f"{tables.TESTBED_HOURS / 2 * len(results) / len(scenarios.testbed()):.0f} hours for them",
         file=sys.stderr,
     )
     if accept:
-        tables.store({**tables.stored(model), **found}, tables.STORED[model])
+        tables.store({**tables.stored(model), **results}, tables.STORED[model])
         print(f"wrote {tables.STORED[model]}", file=sys.stderr)
     else:
-        testbeds.show_changes(tables.moved(found, tables.stored(model)), tables.STORED[model])
-    return [{"model": model, **row} for row in tables.summary(found)], found
+        testbeds.show_changes(tables.moved(results, tables.stored(model)), tables.STORED[model])
+    return [{"model": model, **row} for row in tables.summary(results)], results
 
 
-def _of_shares(found: tables.Throughputs) -> Iterator[tuple[str, Figure]]:
+def _of_shares(results: tables.Throughputs) -> Iterator[tuple[str, Figure]]:
     for net in scenarios.networks():
-        yield f"{net.rate:g}_{net.rtt:g}", figures.draw_shares(net, found)
-    yield "equilibria", figures.draw_equilibria(found)
+        yield f"{net.rate:g}_{net.rtt:g}", figures.draw_shares(net, results)
+    yield "equilibria", figures.draw_equilibria(results)

@@ -22,7 +22,7 @@ Cells = Mapping[Any, Measured]
 COLOURS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.VERMILION, plots.PURPLE, plots.SKY)
 
 
-def draw_shares(network: Network, found: Throughputs) -> Figure:
+def draw_shares(network: Network, results: Throughputs) -> Figure:
     """BBR's share of the link against the number of BBR flows, a panel for each buffer.
 
     Flows of both kinds have equal throughput on the grey line: an intersection is a Nash
@@ -36,11 +36,13 @@ def draw_shares(network: Network, found: Throughputs) -> Figure:
         figure, axes = plt.subplots(2, 4, sharex=True, sharey=True, figsize=(plots.WIDTH, 4.2))
         for k, (ax, b) in enumerate(zip(axes.flat, s.BUFFERS, strict=False)):
             ax.plot([0, s.FLOWS], [0, full], color=plots.GREY, lw=0.8, label="equal throughput")
-            told = tables.shares(s.testbed(), network, b)
-            ax.plot(list(told), list(told.values()), ".", color=plots.BLACK, ms=3, alpha=0.6,
+            testbed = tables.shares(s.testbed(), network, b)
+            ax.plot(list(testbed), list(testbed.values()), ".", color=plots.BLACK, ms=3, alpha=0.6,
                     label="test-bed")  # fmt: skip
-            ours = tables.shares(found, network, b)
-            ax.plot(list(ours), list(ours.values()), "o-", color=plots.BLUE, ms=4, label="packets")
+            packets = tables.shares(results, network, b)
+            ax.plot(
+                list(packets), list(packets.values()), "o-", color=plots.BLUE, ms=4, label="packets"
+            )
             ax.plot(fine, [full * tables.ware(network, b, n) for n in fine], ls=":",
                     color=plots.VERMILION, label="Ware et al.")  # fmt: skip
             charts.title(ax, k, f"{b:g} BDP")
@@ -55,21 +57,21 @@ def draw_shares(network: Network, found: Throughputs) -> Figure:
     return figure
 
 
-def draw_equilibria(found: Throughputs) -> Figure:
+def draw_equilibria(results: Throughputs) -> Figure:
     """Nash equilibria against the buffer, a panel for each network; the band is 6 flows."""
     import matplotlib.pyplot as plt
 
-    nets = list(dict.fromkeys(p.network for p in found))
+    nets = list(dict.fromkeys(point.network for point in results))
     with plots.style():
         figure, axes = plt.subplots(2, 3, sharex=True, sharey=True, figsize=(plots.WIDTH, 3.9))
         for k, (ax, net) in enumerate(zip(axes.flat, nets, strict=True)):
-            pairs = tables.equilibria(found, net)
-            ours, told = np.array(list(pairs.values())).T
+            pairs = tables.equilibria(results, net)
+            packets, testbed = np.array(list(pairs.values())).T
             x = list(pairs)
             band = tables.EQUILIBRIUM
-            ax.fill_between(x, told - band, told + band, color=plots.GREY, alpha=0.25, lw=0)
-            ax.plot(x, told, "s--", color=plots.BLACK, ms=4, label="test-bed")
-            ax.plot(x, ours, "o-", color=plots.BLUE, ms=4, label="packets")
+            ax.fill_between(x, testbed - band, testbed + band, color=plots.GREY, alpha=0.25, lw=0)
+            ax.plot(x, testbed, "s--", color=plots.BLACK, ms=4, label="test-bed")
+            ax.plot(x, packets, "o-", color=plots.BLUE, ms=4, label="packets")
             closed = [tables.equilibrium(_of_ware(net, b), net, b) for b in x]
             ax.plot(x, closed, ":", color=plots.VERMILION, label="Ware et al.")
             charts.title(ax, k, str(net))
@@ -104,11 +106,11 @@ def draw_harm(cells: Cells) -> Figure:
             ax.axhline(0.99, ls=":", label="BBRv3, published", **lines)
             for j, contender in enumerate(studies.CONTENDERS):
                 known = [i for i, q in enumerate(names) if (rate, q, contender) in cells]
-                each = [cells[rate, names[i], contender] for i in known]
+                row = [cells[rate, names[i], contender] for i in known]
                 x = np.array(known) + 0.15 * (j - 1)
-                ax.plot(x, [c.value for c in each], "os^"[j], ms=5, color=COLOURS[j],
+                ax.plot(x, [c.value for c in row], "os^"[j], ms=5, color=COLOURS[j],
                         label=contender)  # fmt: skip
-                charts.ranges(ax, x, each, color=COLOURS[j], lw=2, alpha=0.4)
+                charts.ranges(ax, x, row, color=COLOURS[j], lw=2, alpha=0.4)
             ax.set_xticks(range(len(names)), [q.replace(" above ", "\nabove ") for q in names])
             charts.title(ax, k, rate)
         axes[0].set(ylabel="Share of the link beside 5 CUBIC", ylim=(0, 1.03))
@@ -124,10 +126,10 @@ def draw_round_trips(cells: Cells) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, 2.9))
         ax.axhline(1, color=plots.GREY, lw=0.8)
         for j, kind in enumerate(studies.TRIP_KINDS):
-            each = [cells[kind, b] for b in studies.TRIP_BUFFERS]
-            ax.plot(studies.TRIP_BUFFERS, [c.value for c in each], "os^D"[j] + "-", ms=4,
+            row = [cells[kind, b] for b in studies.TRIP_BUFFERS]
+            ax.plot(studies.TRIP_BUFFERS, [c.value for c in row], "os^D"[j] + "-", ms=4,
                     color=COLOURS[j], label=kind)  # fmt: skip
-            charts.ranges(ax, studies.TRIP_BUFFERS, each, color=COLOURS[j], lw=2, alpha=0.4)
+            charts.ranges(ax, studies.TRIP_BUFFERS, row, color=COLOURS[j], lw=2, alpha=0.4)
         ax.set(xscale="log", yscale="log", xlabel="Buffer (BDP of 30 ms)",
                ylabel="Throughput, 30 ms / 5 ms")  # fmt: skip
         ax.set_xticks(studies.TRIP_BUFFERS, [f"{b:g}" for b in studies.TRIP_BUFFERS])
@@ -147,10 +149,10 @@ def draw_starvation(cells: Cells) -> Figure:
         for k, (ax, jitter) in enumerate(zip(axes, studies.JITTERS, strict=True)):
             ax.axvline(studies.MULTIPLES.index(2.0), color=plots.GREY, lw=0.8, ls="--")
             for j, kind in enumerate(studies.KINDS):
-                each = [cells[kind, jitter, m] for m in studies.MULTIPLES]
-                ax.plot(places, [c.value for c in each], "os^Dv"[j] + "-", ms=4,
+                row = [cells[kind, jitter, m] for m in studies.MULTIPLES]
+                ax.plot(places, [c.value for c in row], "os^Dv"[j] + "-", ms=4,
                         color=COLOURS[j], label=kind)  # fmt: skip
-                charts.ranges(ax, places, each, color=COLOURS[j], lw=2, alpha=0.35)
+                charts.ranges(ax, places, row, color=COLOURS[j], lw=2, alpha=0.35)
             ax.set_xticks(places, [f"{m:g}" for m in studies.MULTIPLES])
             ax.set_xlabel("Jitter / range of delays")
             charts.title(ax, k, f"{jitter} jitter")

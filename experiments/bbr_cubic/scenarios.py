@@ -106,7 +106,7 @@ def networks() -> tuple[Network, ...]:
 def processes(n: int) -> dict[str, int]:
     """Number of flows of each process; the one that sends first is the first."""
     both = {"bbr": n, "cubic": FLOWS - n}
-    return dict(sorted(both.items(), key=lambda each: each[1] or np.inf))
+    return dict(sorted(both.items(), key=lambda item: item[1] or np.inf))
 
 
 def flows_of(network: Network, kind: str, starts: Iterable[float], window: float) -> list[tc.Flow]:

@@ -109,8 +109,8 @@ def harm_runs() -> dict[tuple[str, str, str, int], tc.Scenario]:
 
 def harm_share(run: tc.Run) -> float:
     """The first flow's share of the throughput."""
-    each = rates(run)
-    return float(each[0] / each.sum())
+    goodputs = rates(run)
+    return float(goodputs[0] / goodputs.sum())
 
 
 # Flows with unlike RTTs.
@@ -209,8 +209,8 @@ def starved_runs() -> dict[tuple[str, str, float, int], tc.Scenario]:
 
 def unfairness(run: tc.Run) -> float:
     """The larger throughput divided by the smaller one."""
-    each = rates(run)
-    return float(each.max() / max(each.min(), 1.0))
+    goodputs = rates(run)
+    return float(goodputs.max() / max(goodputs.min(), 1.0))
 
 
 STUDIES: Mapping[str, Any] = {

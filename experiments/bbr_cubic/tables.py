@@ -38,16 +38,16 @@ TESTBED_HOURS = 156
 def throughputs(run: tc.Run) -> tuple[float, float]:
     """Data received by the BBR flows and by the CUBIC flows in the 120 s of each kind, Mb/s."""
     group, start = run.data["group"].values, run.data["start"].values
-    found = []
+    sums = []
     for kind in ("bbr", "cubic"):
-        mine = group == kind
-        if not mine.any():
-            found.append(0.0)
+        members = group == kind
+        if not members.any():
+            sums.append(0.0)
             continue
-        first = round(float(start[mine].min()) / s.INTERVAL) * s.INTERVAL
-        rates = run.goodput(first, first + s.DURATION).values[mine]
-        found.append(float(rates.sum()) / 1e6)
-    return found[0], found[1]
+        first = round(float(start[members].min()) / s.INTERVAL) * s.INTERVAL
+        rates = run.goodput(first, first + s.DURATION).values[members]
+        sums.append(float(rates.sum()) / 1e6)
+    return sums[0], sums[1]
 
 
 def renew_page(page: Path = PAGE) -> Path:
@@ -78,15 +78,15 @@ def simulated(
         **settings: `ahead` and `window` of `scenarios.point`.
     """
     began = time.process_time()
-    wanted = list(points)
-    scenarios = [s.point(*each, seed, **settings) for each in wanted]  # type: ignore[arg-type]
-    found: dict[Point, tuple[float, float]] = {}
+    chosen = list(points)
+    scenarios = [s.point(*point, seed, **settings) for point in chosen]  # type: ignore[arg-type]
+    results: dict[Point, tuple[float, float]] = {}
     with Simulations(scenarios, model, jobs=jobs) as simulations:
         for index, run in simulations.finished(progress, f"BBR beside CUBIC, {model}"):
             if isinstance(run, Exception):
                 raise run
-            found[wanted[index]] = throughputs(run)
-    return {each: found[each] for each in wanted}, time.process_time() - began
+            results[chosen[index]] = throughputs(run)
+    return {point: results[point] for point in chosen}, time.process_time() - began
 
 
 def sample(numbers: Sequence[int] = s.SAMPLE) -> list[Point]:
@@ -94,37 +94,41 @@ def sample(numbers: Sequence[int] = s.SAMPLE) -> list[Point]:
     return [Point(net, b, n) for net in s.networks() for b in s.BUFFERS for n in numbers]
 
 
-def shares(found: Throughputs, network: Network, buffer: float) -> dict[int, float]:
+def shares(results: Throughputs, network: Network, buffer: float) -> dict[int, float]:
     """BBR's aggregate share of the link by n."""
-    of = {p.n: bbr / network.rate for p, (bbr, _) in found.items() if p[:2] == (network, buffer)}
-    return dict(sorted(of.items()))
+    share_of = {
+        point.n: bbr / network.rate
+        for point, (bbr, _) in results.items()
+        if point[:2] == (network, buffer)
+    }
+    return dict(sorted(share_of.items()))
 
 
-def distances(found: Throughputs, network: Network, least: float = DEEP) -> np.ndarray:
+def distances(results: Throughputs, network: Network, least: float = DEEP) -> np.ndarray:
     """|ours - the test-bed's| of BBR's share of the link, buffers of `least` BDPs and more."""
-    told = s.testbed()
+    testbed = s.testbed()
     return np.array(
         [
-            abs(bbr - told[p][0]) / network.rate
-            for p, (bbr, _) in found.items()
-            if p.network == network and p.buffer >= least and p in told
+            abs(bbr - testbed[point][0]) / network.rate
+            for point, (bbr, _) in results.items()
+            if point.network == network and point.buffer >= least and point in testbed
         ]
     )
 
 
-def equilibrium(found: Throughputs, network: Network, buffer: float) -> float:
+def equilibrium(results: Throughputs, network: Network, buffer: float) -> float:
     """Nash equilibrium: number of BBR flows with equal throughput per flow of both kinds.
 
     With fewer BBR flows BBR has more, with more it has less (Mishra, Tiu, Leong 2022): where BBR's
     share of the throughput crosses n / 50 from above for the last time, between points on a line.
     50 if BBR flows always have more, 0 if they always have less.
     """
-    of = {
-        p.n: bbr / (bbr + cubic) - p.n / s.FLOWS
-        for p, (bbr, cubic) in found.items()
-        if p[:2] == (network, buffer) and 0 < p.n < s.FLOWS
+    excess_of = {
+        point.n: bbr / (bbr + cubic) - point.n / s.FLOWS
+        for point, (bbr, cubic) in results.items()
+        if point[:2] == (network, buffer) and 0 < point.n < s.FLOWS
     }
-    n, over = np.array(sorted(of)), np.array([of[k] for k in sorted(of)])
+    n, over = np.array(sorted(excess_of)), np.array([excess_of[k] for k in sorted(excess_of)])
     falls = np.flatnonzero((over[:-1] >= 0) & (over[1:] < 0))
     if not falls.size:
         return float(s.FLOWS if over[-1] >= 0 else 0)
@@ -150,14 +154,14 @@ def ware(network: Network, buffer: float, n: int) -> float:
 # The accepted numbers.
 
 
-def store(found: Throughputs, file: Path) -> None:
+def store(results: Throughputs, file: Path) -> None:
     """Write our throughputs, Mb/s."""
     with whole_file(file) as part, part.open("w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(
             ["rate_mbps", "rtt_ms", "buffer_bdp", "bbr_flows", "bbr_mbps", "cubic_mbps"]
         )
-        for (net, buffer, n), (bbr, cubic) in sorted(found.items()):
+        for (net, buffer, n), (bbr, cubic) in sorted(results.items()):
             writer.writerow(
                 [f"{net.rate:g}", f"{net.rtt:g}", f"{buffer:g}", n, f"{bbr:.6g}", f"{cubic:.6g}"]
             )
@@ -168,36 +172,38 @@ def stored(model: str = "packet") -> dict[Point, tuple[float, float]]:
     return dict(s.read(STORED[model]))
 
 
-def moved(found: Throughputs, accepted: Throughputs) -> list[str]:
+def moved(results: Throughputs, accepted: Throughputs) -> list[str]:
     """Points that are not as accepted, to the digits of the file."""
     return [
-        f"{p.network}, {p.buffer:g} BDP, n = {p.n}: BBR {accepted[p][0]:g} -> {bbr:g} Mb/s"
-        for p, (bbr, cubic) in found.items()
-        if p in accepted and not np.allclose(accepted[p], (bbr, cubic), rtol=1e-5, atol=1e-6)
+        f"{point.network}, {point.buffer:g} BDP, n = {point.n}:"
+        f" BBR {accepted[point][0]:g} -> {bbr:g} Mb/s"
+        for point, (bbr, cubic) in results.items()
+        if point in accepted
+        and not np.allclose(accepted[point], (bbr, cubic), rtol=1e-5, atol=1e-6)
     ]
 
 
-def summary(found: Throughputs) -> list[dict[str, object]]:
+def summary(results: Throughputs) -> list[dict[str, object]]:
     """A row per network: median distance, and the equilibria of ours and of the test-bed."""
     rows = []
-    for net in dict.fromkeys(p.network for p in found):
-        apart = equilibria(found, net)
-        away = distances(found, net)
+    for net in dict.fromkeys(point.network for point in results):
+        apart = equilibria(results, net)
+        away = distances(results, net)
         rows.append(
             {
                 "network": str(net), "points": away.size, "median distance": np.median(away),
                 "largest": away.max(), "accepted": bool(np.median(away) <= DISTANCE),
-                "equilibria": " ".join(f"{ours:.0f}/{told:.0f}" for ours, told in apart.values()),
+                "equilibria": " ".join(f"{a:.0f}/{b:.0f}" for a, b in apart.values()),
                 "within 6": sum(abs(a - b) <= EQUILIBRIUM for a, b in apart.values()),
             }
         )  # fmt: skip
     return rows
 
 
-def equilibria(found: Throughputs, network: Network) -> dict[float, tuple[float, float]]:
+def equilibria(results: Throughputs, network: Network) -> dict[float, tuple[float, float]]:
     """Ours and the test-bed's by buffer, for buffers of `DEEP` BDPs and more."""
     return {
-        b: (equilibrium(found, network, b), equilibrium(s.testbed(), network, b))
+        b: (equilibrium(results, network, b), equilibrium(s.testbed(), network, b))
         for b in s.BUFFERS
         if b >= DEEP
     }

@@ -6,7 +6,7 @@ S. Schmid, "Model-based insights on the performance, fairness, and stability of 
 the FABRIC test-bed. scenarios.py has the test-bed's networks; tables.py measures them, compares
 them with the published numbers (experiments/data/ifip25_ten_published.csv,
 ifip25_single_published.csv), and reads and writes ours (ifip25_ten.csv, ifip25_single.csv);
-traced.py changes one setting or rule at a time where ours differ; figures.py draws.
+causes.py changes one setting or rule at a time where ours differ; figures.py draws.
 
 `tcpcc reproduce ifip25` runs everything.
 """

@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from experiments import testbeds
-from experiments.ifip25 import figures, tables, traced
+from experiments.ifip25 import causes, figures, tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TRACED = {"traced_ten": traced.ten, "traced_single": traced.single}
-ITEMS = (*tables.ITEMS, *TRACED)
+CAUSES = {"traced_ten": causes.ten, "traced_single": causes.single}
+ITEMS = (*tables.ITEMS, *CAUSES)
 
 
 def reproduce(options: argparse.Namespace) -> None:
@@ -30,8 +30,8 @@ def reproduce(options: argparse.Namespace) -> None:
     results: dict[str, Any] = {}
     drawn: dict[str, Figure] = {}
     for name in tables.ITEMS if options.item is None else (options.item,):
-        if name in TRACED:
-            results[name] = TRACED[name]()
+        if name in CAUSES:
+            results[name] = CAUSES[name]()
             continue
         item = tables.ITEMS[name]
         numbers = _simulated(item, models, options.accept)
@@ -47,16 +47,16 @@ def reproduce(options: argparse.Namespace) -> None:
 def _simulated(item: testbeds.Item, models: tuple[str, ...], accept: bool) -> testbeds.Numbers:
     """Published and own numbers; stores ours if they are accepted."""
     accepted = testbeds.stored(item)
-    found: dict[testbeds.Key, tuple[float, ...]] = {}
+    results: dict[testbeds.Key, tuple[float, ...]] = {}
     for model in models:
-        mine, cost = testbeds.simulated(
+        new, cost = testbeds.simulated(
             item.cells(), model, item.seeds[model], of=tables.measured, title=item.name
         )
         print(f"{item.name}, {model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
-        found |= mine
+        results |= new
     if accept:
-        testbeds.store(item, accepted | found)
+        testbeds.store(item, accepted | results)
         print(f"wrote {item.file}", file=sys.stderr)
     else:
-        testbeds.show_changes(testbeds.moved(found, accepted), item.file)
-    return {**tables.published(item), **accepted, **found}
+        testbeds.show_changes(testbeds.moved(results, accepted), item.file)
+    return {**tables.published(item), **accepted, **results}

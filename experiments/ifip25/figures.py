@@ -35,16 +35,16 @@ def _series(
     """Means against the buffer: bars for the test-bed's range, a band for the range over seeds."""
     known = {x: numbers.get(Key(source, cell, measure)) for x, cell in cells.items()}
     x = [at for at, values in known.items() if values]
-    each = [np.array(values) for values in known.values() if values]
-    if not each:
+    series = [np.array(values) for values in known.values() if values]
+    if not series:
         return
     look = dict(LOOKS[source])
-    low, high = [v.min() for v in each], [v.max() for v in each]
+    low, high = [v.min() for v in series], [v.max() for v in series]
     if source == TESTBED:
         ax.vlines(x, low, high, color=look["color"], lw=1.2)
-    elif len(each[0]) > 1:
+    elif len(series[0]) > 1:
         ax.fill_between(x, low, high, color=look["color"], alpha=0.2, lw=0)
-    ax.plot(x, [v.mean() for v in each], **look)
+    ax.plot(x, [v.mean() for v in series], **look)
 
 
 def _buffers(ax: Axes, ticks: tuple[int, ...]) -> None:
@@ -88,20 +88,20 @@ def draw_single(numbers: Numbers) -> Figure:
         figure, axes = plt.subplots(
             len(s.SETS), len(columns), sharex=True, sharey=True, figsize=(plots.WIDTH, 6.4)
         )
-        for row, each in zip(axes, s.SETS, strict=True):
-            rate = each[2].rate
+        for row, setting in zip(axes, s.SETS, strict=True):
+            rate = setting[2].rate
             shares = {
                 key: tuple(v / rate for v in values)
                 for key, values in numbers.items()
-                if key.cell[:3] == each
+                if key.cell[:3] == setting
             }
             for ax, n in zip(row, columns, strict=True):
-                cells = {b: Single(*each, b, n) for b in s.SINGLE_BUFFERS}
+                cells = {b: Single(*setting, b, n) for b in s.SINGLE_BUFFERS}
                 ax.axhline(n / (n + 1), color=plots.GREY, lw=0.8)
                 for source in (TESTBED, "packet", "fluid"):
                     _series(ax, shares, source, cells, tables.RATE)
                 _buffers(ax, (1, 4, 16, 64))
-            row[0].set_ylabel(f"{s.title(*each[:2])}\n{each[2]}")
+            row[0].set_ylabel(f"{s.title(*setting[:2])}\n{setting[2]}")
         for ax, n in zip(axes[0], columns, strict=True):
             ax.set_title(f"{n} BBR flow{'s' * (n > 1)}", loc="left")
         axes[0, 0].set(ylim=(0, 1.02), yticks=(0, 0.5, 1))

@@ -115,13 +115,13 @@ Cell = Ten | Single
 
 def flow(kind: str, network: Network, *, window: float = np.inf, **settings: object) -> tc.Flow:
     """A flow of a Linux host; `window` is its largest receive window, packets."""
-    made = tc.Flow.linux(
+    linux_flow = tc.Flow.linux(
         "bbr" if kind == "bbr3" else kind,
         packet_size=PACKET, header=HEADER, ack_size=HEADER,
         processing=8 * PACKET / (network.rate * 1e6),
         transport={"rwnd": window, "syn_rtt": True}, **settings,
     )  # fmt: skip
-    return made.replace(controller="bbr3") if kind == "bbr3" else made
+    return linux_flow.replace(controller="bbr3") if kind == "bbr3" else linux_flow
 
 
 def room(size: float) -> int:
@@ -140,4 +140,6 @@ def ten() -> list[Ten]:
 
 def single() -> list[Single]:
     """All cells with one loss-based flow."""
-    return [Single(*each, b, n) for each in SETS for b in SINGLE_BUFFERS for n in SINGLE_FLOWS]
+    return [
+        Single(*setting, b, n) for setting in SETS for b in SINGLE_BUFFERS for n in SINGLE_FLOWS
+    ]

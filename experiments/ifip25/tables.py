@@ -59,11 +59,11 @@ def error(numbers: Numbers, source: str, cell: Cell, measure: str) -> float:
 
     A trial of the test-bed itself is compared with the mean of the other trials.
     """
-    told = np.array(numbers[Key(TESTBED, cell, measure)])
+    testbed = np.array(numbers[Key(TESTBED, cell, measure)])
     if source == TESTBED:
-        others = (told.sum() - told) / (told.size - 1)
-        return float(np.abs(told - others).mean())
-    return float(np.abs(np.array(numbers[Key(source, cell, measure)]) - told.mean()).mean())
+        others = (testbed.sum() - testbed) / (testbed.size - 1)
+        return float(np.abs(testbed - others).mean())
+    return float(np.abs(np.array(numbers[Key(source, cell, measure)]) - testbed.mean()).mean())
 
 
 def mean_error(numbers: Numbers, source: str, cells: Sequence[Cell], measure: str) -> float:
@@ -146,15 +146,16 @@ def _summary_ten(numbers: Numbers) -> list[dict[str, object]]:
 
 def _summary_single(numbers: Numbers) -> list[dict[str, object]]:
     rows = []
-    for each in s.SETS:
+    for setting in s.SETS:
         for low, high in ((1, 8), (16, 64)):
-            cells = [c for c in s.single() if c[:3] == each and low <= c.buffer <= high]
+            cells = [c for c in s.single() if c[:3] == setting and low <= c.buffer <= high]
             row: dict[str, object] = {
-                "BBR": s.NAMES[each[0]], "beside": s.NAMES[each[1]], "network": str(each[2]),
+                "BBR": s.NAMES[setting[0]], "beside": s.NAMES[setting[1]],
+                "network": str(setting[2]),
                 "buffers": f"{low} to {high}",
             }  # fmt: skip
             for source in (TESTBED, *MODELS):
-                row[source] = mean_error(numbers, source, cells, RATE) / each[2].rate
+                row[source] = mean_error(numbers, source, cells, RATE) / setting[2].rate
             rows.append(row)
     return rows
 
@@ -171,7 +172,7 @@ def page_rows(item: Item) -> list[str]:
     return [
         f"| {row['pair']} | "
         + " | ".join(
-            " / ".join(_told(row[f"{measure}: {source}"], digits) for source in SOURCES)
+            " / ".join(_number_text(row[f"{measure}: {source}"], digits) for source in SOURCES)
             for measure, digits in (("jain", 3), ("occupancy", 1), ("loss", 2))
         )
         + " |"
@@ -179,7 +180,7 @@ def page_rows(item: Item) -> list[str]:
     ]
 
 
-def _told(value: object, digits: int) -> str:
+def _number_text(value: object, digits: int) -> str:
     return "none" if np.isnan(value) else f"{value:.{digits}f}"  # type: ignore[call-overload]
 
 

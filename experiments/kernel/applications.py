@@ -36,9 +36,9 @@ def of_kernel(run: dict[str, Any]) -> pd.DataFrame:
         A row for each write: ``at`` (s) it begins, ``took`` s until all its bytes are acknowledged,
         and after its beginning ``cwnd`` is the window (packets; NaN for the first write).
     """
-    (told,) = run["written"]
-    at, done = (np.cumsum(told[name]) / 1e5 for name in ("at", "done"))
-    return _rows(at, done, np.array(told["cwnd"], float))
+    (columns,) = run["written"]
+    at, done = (np.cumsum(columns[name]) / 1e5 for name in ("at", "done"))
+    return _rows(at, done, np.array(columns["cwnd"], float))
 
 
 def of_run(run: tc.Run, case: Case) -> pd.DataFrame:
@@ -88,10 +88,10 @@ def writes(name: str, **settings: Any) -> pd.DataFrame:
     columns: dict[str, Any] = {"packets": [size // PAYLOAD for _, size in known]}
     for side, runs in sides.items():
         for number in WITHIN:
-            each = np.array([run[number] for run in runs])
-            columns[f"{number}_{side}"] = each.mean(axis=0)
-            columns[f"{number}_{side}_least"] = each.min(axis=0)
-            columns[f"{number}_{side}_most"] = each.max(axis=0)
+            values = np.array([run[number] for run in runs])
+            columns[f"{number}_{side}"] = values.mean(axis=0)
+            columns[f"{number}_{side}_least"] = values.min(axis=0)
+            columns[f"{number}_{side}_most"] = values.max(axis=0)
     return pd.DataFrame(columns)
 
 
@@ -100,21 +100,21 @@ def differences(name: str, number: str, **settings: Any) -> pd.Series:
     kernel's runs, for the window of the first write, and for the completion times of writes of less
     than `LEAST` packets, which one late packet decides."""
     rows = writes(name, **settings)
-    here, theirs = rows[f"{number}_linux"], rows[f"{number}_kernel"]
-    within = here.between(rows[f"{number}_kernel_least"], rows[f"{number}_kernel_most"])
+    linux, kernel = rows[f"{number}_linux"], rows[f"{number}_kernel"]
+    within = linux.between(rows[f"{number}_kernel_least"], rows[f"{number}_kernel_most"])
     if number == "took":
         within |= rows["packets"] < LEAST
-    return (here / theirs - 1).where(~within, 0.0).fillna(0.0)
+    return (linux / kernel - 1).where(~within, 0.0).fillna(0.0)
 
 
 def misses(name: str, **settings: Any) -> dict[str, list[int]]:
     """The writes in which `tc.Flow.linux` differs from the kernel by more than `WITHIN`."""
-    found = {}
+    result = {}
     for number, most in WITHIN.items():
         off = np.flatnonzero(differences(name, number, **settings).abs() > most).tolist()
         if off:
-            found[number] = off
-    return found
+            result[number] = off
+    return result
 
 
 def markdown() -> str:
@@ -129,8 +129,8 @@ def markdown() -> str:
         for number, digits in (("took", 3), ("cwnd", 1)):
             words += [f"{rows[f'{number}_{s}'].mean():.{digits}f}" for s in ("kernel", "linux")]
         for number, most in WITHIN.items():
-            each = differences(name, number).to_numpy()
-            largest = float(each[np.abs(each).argmax()])
+            values = differences(name, number).to_numpy()
+            largest = float(values[np.abs(values).argmax()])
             text = f"{100 * largest:.1f} %"
             words.append(f"**{text}**" if abs(largest) > most else text)
         lines.append("| " + " | ".join(words) + " |")

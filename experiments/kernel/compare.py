@@ -76,44 +76,44 @@ def kernel(name: str) -> list[list[Sender]]:
 
 def senders(run: dict[str, Any]) -> list[Sender]:
     """The senders of a run from `record.measure`."""
-    found = []
+    result = []
     for flow in run["flows"]:
-        told = {name: np.array(values, float) for name, values in flow.items()}
-        found.append(
+        columns = {name: np.array(values, float) for name, values in flow.items()}
+        result.append(
             Sender(
-                time=told["time"].cumsum() / 1e3,
-                cwnd=told["cwnd"],
-                rtt=told["rtt"] / 1e4,
-                delivered=told["delivered"].cumsum(),
-                drops=told["drops"] / 1e3,
+                time=columns["time"].cumsum() / 1e3,
+                cwnd=columns["cwnd"],
+                rtt=columns["rtt"] / 1e4,
+                delivered=columns["delivered"].cumsum(),
+                drops=columns["drops"] / 1e3,
             )
         )
-    return found
+    return result
 
 
 def run(case: Case, duration: float | None = None, **settings: Any) -> tc.Run:
     """A case in tcpcc, with a trace; arguments as in `cases.scenario`."""
-    made = scenario(case, duration, **settings)
+    resolved = scenario(case, duration, **settings)
     if case.writes is None:
-        return tc.simulate(made, trace=True)
-    sim = tc.PacketSimulation(made, trace=True)
+        return tc.simulate(resolved, trace=True)
+    sim = tc.PacketSimulation(resolved, trace=True)
 
     def write(flow: Any, start: float, writes: Writes) -> Generator[Any, Any, Any]:
         for at, size in writes:
             yield sim.env.timeout(start + at - sim.now)
             flow.send(size // PAYLOAD)
 
-    for flow in made.resolve().flows:
+    for flow in resolved.resolve().flows:
         sim.env.process(write(sim.flow(flow.name), flow.spec.start, case.writes[1:]))
     return sim.run()
 
 
 def simulated(case: Case, duration: float | None = None, **settings: Any) -> list[Sender]:
     """Our senders in a case; arguments as in `cases.scenario`."""
-    made = run(case, duration, **settings)
+    trace = run(case, duration, **settings)
     if case.writes is not None:
-        return [source_of(made)]
-    return [sender_of(made, k) for k in range(len(case.controls))]
+        return [source_of(trace)]
+    return [sender_of(trace, k) for k in range(len(case.controls))]
 
 
 def source_of(run: tc.Run) -> Sender:
@@ -184,13 +184,13 @@ def wide() -> pd.DataFrame:
         sides = {"kernel": kernel(name), "linux": ours(name), "plain": ours(name, plain=True)}
         for flow, control in enumerate(case.controls):
             for side, runs in sides.items():
-                each = pd.DataFrame([numbers(run[flow]) for run in runs])
+                per_run = pd.DataFrame([numbers(run[flow]) for run in runs])
                 key = {"case": name, "flow": flow, "control": control, "side": side}
                 ends = {
-                    "goodput_least": each["goodput"].min(),
-                    "goodput_most": each["goodput"].max(),
+                    "goodput_least": per_run["goodput"].min(),
+                    "goodput_most": per_run["goodput"].max(),
                 }
-                rows.append({**key, "runs": len(runs), **each.mean(), **ends})
+                rows.append({**key, "runs": len(runs), **per_run.mean(), **ends})
     return pd.DataFrame(rows)
 
 
@@ -207,10 +207,10 @@ def misses(rows: pd.DataFrame) -> list[str]:
     Args:
         rows: the rows of `wide` of one case and flow.
     """
-    theirs, here = (rows[rows["side"] == side].iloc[0] for side in ("kernel", "linux"))
-    alone = len(WIDE[theirs["case"]].controls) == 1
-    off = [n for n, most in WITHIN.items() if not abs(here[n] / theirs[n] - 1) <= most]
-    if not theirs["goodput_least"] <= here["goodput"] <= theirs["goodput_most"]:
+    kernel_row, linux_row = (rows[rows["side"] == side].iloc[0] for side in ("kernel", "linux"))
+    alone = len(WIDE[kernel_row["case"]].controls) == 1
+    off = [n for n, most in WITHIN.items() if not abs(linux_row[n] / kernel_row[n] - 1) <= most]
+    if not kernel_row["goodput_least"] <= linux_row["goodput"] <= kernel_row["goodput_most"]:
         return off if alone else ["goodput"]
     return [n for n in off if n != "goodput"] if alone else []
 

@@ -56,17 +56,17 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     late = 1e3 * link.late
     flows = []
     for k in range(len(case.controls)):
-        mine = rows[rows[:, 1] == k]
-        told = dict(zip(hosts.FIELDS, mine[:, 2:].T, strict=True))
+        samples = rows[rows[:, 1] == k]
+        columns = dict(zip(hosts.FIELDS, samples[:, 2:].T, strict=True))
         packets = link.log[(link.log["connection"] == k) & (link.log["payload"] > 0)]
         place = packets["sequence"].astype(np.int64) - int(packets["sequence"][0])
         again = np.concatenate([[False], place[1:] <= np.maximum.accumulate(place)[:-1]])
         flows.append(
             {
-                "time": since_before(1e3 * (mine[:, 0] - begin)),
-                "cwnd": whole(told["cwnd"]),
-                "rtt": whole(told["rtt"] / 100),
-                "delivered": since_before(told["delivered"]),
+                "time": since_before(1e3 * (samples[:, 0] - begin)),
+                "cwnd": whole(columns["cwnd"]),
+                "rtt": whole(columns["rtt"] / 100),
+                "delivered": since_before(columns["delivered"]),
                 "sent": since_before(1e5 * (packets["time"] - begin)),
                 "again": np.flatnonzero(again).tolist(),
             }
@@ -119,16 +119,16 @@ def main() -> None:
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
     version = ".".join(os.uname().release.split(".")[:2])
-    found: dict[str, Any] = {"kernel": version, "runs": {}}
+    document: dict[str, Any] = {"kernel": version, "runs": {}}
     for name, case in NEW.items():
-        runs = found["runs"].setdefault(name, [])
+        runs = document["runs"].setdefault(name, [])
         for seed in range(1, case.runs + 1):
             tries = [measure(case, seed)]
             while not is_good(tries[-1]) and len(tries) < 3:
                 tries.append(measure(case, seed))
             runs.append(min(tries, key=lambda run: run["late_share"]))
             print(f"{name}: late by {runs[-1]['late_mean']} ms, at most {runs[-1]['late_most']}")
-        text = json.dumps(found, separators=(",", ":"))
+        text = json.dumps(document, separators=(",", ":"))
         DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

@@ -36,9 +36,9 @@ def windows(panels: Sequence[tuple[str, int]], until: float, columns: int = 3) -
     for ax, (name, flow) in zip(axes.flat, panels, strict=False):
         controls = CASES[name].controls
         control = controls[flow]
-        theirs, ours = compare.kernel(name)[0][flow], compare.ours(name)[0][flow]
-        ax.plot(theirs.time, theirs.cwnd, "k", lw=1, label="Linux")
-        ax.plot(ours.time, ours.cwnd, color=tc.plots.colour(control), lw=1, label="ours")
+        kernel, simulated = compare.kernel(name)[0][flow], compare.ours(name)[0][flow]
+        ax.plot(kernel.time, kernel.cwnd, "k", lw=1, label="Linux")
+        ax.plot(simulated.time, simulated.cwnd, color=tc.plots.colour(control), lw=1, label="ours")
         title = name if len(controls) == 1 else f"{control} in: {name}"
         ax.set(title=title, xlim=(0, until), ylim=(0, None), ylabel="packets")
     for ax in axes.flat[len(panels) :]:

@@ -103,16 +103,16 @@ def table(settled: float = 10.0) -> pd.DataFrame:
     rows = []
     for kind in ("kernels", "exported"):
         for name, run in recorded()[kind].items():
-            theirs = kernel(name, kind == "kernels").means(settled)
-            here = ours(name, kind == "kernels").means(settled)
+            linux = kernel(name, kind == "kernels").means(settled)
+            simulated = ours(name, kind == "kernels").means(settled)
             rows.append(
                 {
                     "control": name,
                     "code": "kernel" if kind == "kernels" else "exported",
-                    **{f"{k}_linux": theirs[k] for k in ("window", "goodput", "losses")},
-                    **{f"{k}_ours": here[k] for k in ("window", "goodput", "losses")},
-                    "window_ratio": theirs["window"] / here["window"],
-                    "goodput_ratio": theirs["goodput"] / here["goodput"],
+                    **{f"{k}_linux": linux[k] for k in ("window", "goodput", "losses")},
+                    **{f"{k}_ours": simulated[k] for k in ("window", "goodput", "losses")},
+                    "window_ratio": linux["window"] / simulated["window"],
+                    "goodput_ratio": linux["goodput"] / simulated["goodput"],
                     "ns_per_ack": run.get("cost", np.nan),
                     "late_mean_ms": run["late_mean"],
                     "late_most_ms": run["late_most"],
@@ -126,9 +126,9 @@ def every_controller() -> pd.DataFrame:
     NaN without a recording; a recorded one has passed the verifier and was registered."""
     from tcpcc.apps.export import exportable
 
-    found = exportable()
+    rules = exportable()
     costs = {name: run["cost"] for name, run in recorded()["exported"].items()}
-    return found.assign(ns_per_ack=found["controller"].map(costs))
+    return rules.assign(ns_per_ack=rules["controller"].map(costs))
 
 
 def refused() -> str:
@@ -204,17 +204,19 @@ def main(
     lacks = missing() or loader.missing()
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
-    found: dict[str, Any] = {"kernels": {}, "exported": {}}
+    document: dict[str, Any] = {"kernels": {}, "exported": {}}
     if names:
-        found = json.loads(gzip.decompress(DATA.read_bytes()))
-    found["kernel"] = ".".join(os.uname().release.split(".")[:2])
-    todo = list(names) or [*(f"kernel:{one}" for one in KERNELS), *EXPORTED]
+        document = json.loads(gzip.decompress(DATA.read_bytes()))
+    document["kernel"] = ".".join(os.uname().release.split(".")[:2])
+    todo = list(names) or [*(f"kernel:{kernel_name}" for kernel_name in KERNELS), *EXPORTED]
     runs, spent, late = {}, {}, []
 
     def write() -> None:
         for kind, order in (("kernels", KERNELS), ("exported", EXPORTED)):
-            found[kind] = {name: found[kind][name] for name in order if name in found[kind]}
-        text = json.dumps(found, separators=(",", ":"))
+            document[kind] = {
+                name: document[kind][name] for name in order if name in document[kind]
+            }
+        text = json.dumps(document, separators=(",", ":"))
         DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
 
     with ExitStack() as stack, ProcessPoolExecutor(together) as pool:
@@ -233,14 +235,14 @@ def main(
             print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
             if is_good(run):
                 kind = "kernels" if name.startswith("kernel:") else "exported"
-                found[kind][name.removeprefix("kernel:")] = run
+                document[kind][name.removeprefix("kernel:")] = run
                 write()
             else:
                 late.append(name)
     for name, cost in spent.items():
         kind = "kernels" if name == CUBIC else "exported"
         if name not in late:
-            found[kind][name.removeprefix("kernel:")]["cost"] = round(cost.per_ack())
+            document[kind][name.removeprefix("kernel:")]["cost"] = round(cost.per_ack())
     write()
     if late:
         raise SystemExit(f"not recorded, this machine is too busy: {' '.join(late)}")

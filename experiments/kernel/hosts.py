@@ -55,15 +55,15 @@ def receive(listeners: Sequence[socket.socket]) -> None:
     """Accept connections and discard their data, forever."""
     urgent(1)
     watch = select.epoll()
-    sockets = {one.fileno(): one for one in listeners}
+    sockets = {listener.fileno(): listener for listener in listeners}
     for number in sockets:
         watch.register(number, select.EPOLLIN)
     while True:
         for number, _ in watch.poll():
             if sockets[number] in listeners:
-                taken = sockets[number].accept()[0]
-                sockets[taken.fileno()] = taken
-                watch.register(taken.fileno(), select.EPOLLIN)
+                accepted = sockets[number].accept()[0]
+                sockets[accepted.fileno()] = accepted
+                watch.register(accepted.fileno(), select.EPOLLIN)
             else:
                 sockets[number].recv(1 << 20, socket.MSG_TRUNC)
 
@@ -98,8 +98,8 @@ class Source:
         """The application writes `size` bytes."""
         self.left += size
         self.push(watch)
-        told = self.told()
-        self.written.append([now, told[FIELDS["cwnd"]], told[FIELDS["ssthresh"]], math.nan])
+        info = self.tcp_info()
+        self.written.append([now, info[FIELDS["cwnd"]], info[FIELDS["ssthresh"]], math.nan])
 
     def push(self, watch: select.epoll) -> None:
         """Hand over what the socket takes."""
@@ -110,27 +110,27 @@ class Source:
         except BlockingIOError:
             watch.modify(self.socket, select.EPOLLOUT)
 
-    def told(self) -> tuple[int, ...]:
+    def tcp_info(self) -> tuple[int, ...]:
         """The fields of `TCP_INFO`."""
-        told = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
-        return TCP_INFO.unpack(told)
+        packed = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
+        return TCP_INFO.unpack(packed)
 
     def row(self) -> list[int]:
         """The values of `FIELDS`."""
-        told = self.told()
-        return [told[k] for k in FIELDS.values()]
+        info = self.tcp_info()
+        return [info[k] for k in FIELDS.values()]
 
     def is_waiting(self, now: float) -> bool:
         """Whether a write is not yet acknowledged; notes `now` for those that are."""
         waiting = [k for k, row in enumerate(self.written) if math.isnan(row[-1])]
         if self.writes is None or not waiting:
             return False
-        known = self.told()[ACKNOWLEDGED]
+        acked = self.tcp_info()[ACKNOWLEDGED]
         ends = 1 + np.cumsum([size for _, size in self.writes])
         for k in waiting:
-            if known >= ends[k]:
+            if acked >= ends[k]:
                 self.written[k][-1] = now
-        return known < ends[waiting[-1]]
+        return acked < ends[waiting[-1]]
 
 
 def send(sources: Sequence[Source], until: float, far: str, to: Connection) -> None:
@@ -140,32 +140,32 @@ def send(sources: Sequence[Source], until: float, far: str, to: Connection) -> N
     """
     urgent(1)
     watch, rows = select.epoll(), []
-    by_file = {one.socket.fileno(): one for one in sources}
-    look = min(one.start for one in sources)
+    by_file = {source.socket.fileno(): source for source in sources}
+    look = min(source.start for source in sources)
     # times at which a connection opens, and at which it writes so many bytes
-    events = [(one.start, one.number, 0.0) for one in sources]
-    for one in sources:
-        writes = ((0.0, math.inf),) if one.writes is None else one.writes
-        events += [(one.start + at, one.number, size) for at, size in writes]
+    events = [(source.start, source.number, 0.0) for source in sources]
+    for source in sources:
+        writes = ((0.0, math.inf),) if source.writes is None else source.writes
+        events += [(source.start + at, source.number, size) for at, size in writes]
     events.sort(reverse=True)
     running: list[Source] = []
     while (now := time.monotonic()) < until:
         while events and events[-1][0] <= now:
             _, number, size = events.pop()
-            one = sources[number]
+            source = sources[number]
             if size == 0:
-                one.open(far, watch)
-                running.append(one)
+                source.open(far, watch)
+                running.append(source)
             else:
-                one.write(size, now, watch)
+                source.write(size, now, watch)
         if now >= look:
-            rows += [(now, one.number, *one.row()) for one in running]
+            rows += [(now, source.number, *source.row()) for source in running]
             look += STEP
-        waits = any([one.is_waiting(now) for one in running])
+        waits = any([source.is_waiting(now) for source in running])
         soon = min([look, until, *(event[0] for event in events[-1:]), *([now + LOOK] * waits)])
-        for found, _ in watch.poll(max(soon - time.monotonic(), 0)):
-            by_file[found].push(watch)
-    to.send((np.array(rows), [one.written for one in sources]))
+        for file, _ in watch.poll(max(soon - time.monotonic(), 0)):
+            by_file[file].push(watch)
+    to.send((np.array(rows), [source.written for source in sources]))
 
 
 def beat(noise: socket.socket, rate: float, begin: float, end: float) -> None:
@@ -210,29 +210,29 @@ def run(
     """
     with path.far.inside():
         listeners = [opened() for _ in controls]
-    for number, one in enumerate(listeners):
+    for number, listener in enumerate(listeners):
         if rwnd is not None:
-            one.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, rwnd * PAYLOAD)
-        one.bind((path.far.address, FIRST_PORT + number))
-        one.listen()
+            listener.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, rwnd * PAYLOAD)
+        listener.bind((path.far.address, FIRST_PORT + number))
+        listener.listen()
     with path.near.inside():
         senders = [opened() for _ in controls]
-    for one, control in zip(senders, controls, strict=True):
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, writes is not None)
-        one.setblocking(False)
+    for sender, control in zip(senders, controls, strict=True):
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, writes is not None)
+        sender.setblocking(False)
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
+    receiving, sending = context.Pipe(duplex=False)
     program()
     begin = time.monotonic() + AHEAD
     until = begin + duration
     sources = [
-        Source(k, one, begin + start, writes)
-        for k, (one, start) in enumerate(zip(senders, starts, strict=True))
+        Source(k, sender, begin + start, writes)
+        for k, (sender, start) in enumerate(zip(senders, starts, strict=True))
     ]
     children = [
         context.Process(target=receive, args=(listeners,), daemon=True),
-        context.Process(target=send, args=(sources, until, path.far.address, theirs), daemon=True),
+        context.Process(target=send, args=(sources, until, path.far.address, sending), daemon=True),
     ]
     if cross is not None:
         rate, on, off = cross
@@ -248,18 +248,18 @@ def run(
         child.start()
     try:
         path.carry(until)
-        rows, written = ours.recv()
+        rows, written = receiving.recv()
     finally:
         for child in children:
             child.terminate()
             child.join()
-        for one in (*listeners, *senders):
-            one.close()
+        for endpoint in (*listeners, *senders):
+            endpoint.close()
     return begin, rows, written
 
 
 def opened() -> socket.socket:
-    one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    one.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, ROOM)
-    one.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
-    return one
+    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    tcp.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, ROOM)
+    tcp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
+    return tcp

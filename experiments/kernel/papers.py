@@ -98,8 +98,8 @@ class Trial:
 def share(after: float) -> Number:
     """The first flow's share of the goodput after `after` s."""
 
-    def measure(found: Sequence[Sender]) -> float:
-        first, second = (one.means(after)["goodput"] for one in found)
+    def measure(senders: Sequence[Sender]) -> float:
+        first, second = (sender.means(after)["goodput"] for sender in senders)
         return first / (first + second)
 
     return measure
@@ -108,8 +108,8 @@ def share(after: float) -> Number:
 def ratio(after: float) -> Number:
     """The first flow's goodput divided by the second's after `after` s."""
 
-    def measure(found: Sequence[Sender]) -> float:
-        first, second = (one.means(after)["goodput"] for one in found)
+    def measure(senders: Sequence[Sender]) -> float:
+        first, second = (sender.means(after)["goodput"] for sender in senders)
         return first / second
 
     return measure
@@ -118,9 +118,9 @@ def ratio(after: float) -> Number:
 def settling(begin: float, end: float) -> Number:
     """Time from `begin` until the window stays within `BAND` of its value at `end`, s."""
 
-    def measure(found: Sequence[Sender]) -> float:
-        (one,) = found[:1]
-        return tc.metrics.convergence_time(one.time, one.cwnd, begin, end, BAND)
+    def measure(senders: Sequence[Sender]) -> float:
+        (sender,) = senders[:1]
+        return tc.metrics.convergence_time(sender.time, sender.cwnd, begin, end, BAND)
 
     return measure
 
@@ -139,7 +139,7 @@ def part(*cells: tuple[str, str, str, str]) -> float:
 
 def trials() -> dict[str, Trial]:
     """All scenarios, by source and name."""
-    return {f"{one.source}: {one.name}": one for one in _trials()}
+    return {f"{trial.source}: {trial.name}": trial for trial in _trials()}
 
 
 def _trials() -> Iterator[Trial]:
@@ -221,9 +221,9 @@ def table() -> pd.DataFrame:
             row: dict[str, Any] = {"source": trial.source, "scenario": trial.name, "number": what}
             row["published"] = math.nan if value is None else value
             for side, runs in sides.items():
-                found = [number(run) for run in runs]
-                row[side] = float(np.mean(found))
-                row[f"{side} least"], row[f"{side} most"] = min(found), max(found)
+                per_run = [number(run) for run in runs]
+                row[side] = float(np.mean(per_run))
+                row[f"{side} least"], row[f"{side} most"] = min(per_run), max(per_run)
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -256,10 +256,10 @@ def main(names: Sequence[str] = ()) -> None:
     lacks = missing() or loader.missing()
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
-    found: dict[str, Any] = {"runs": {}}
+    document: dict[str, Any] = {"runs": {}}
     if names:
-        found = json.loads(gzip.decompress(DATA.read_bytes()))
-    found["kernel"] = ".".join(os.uname().release.split(".")[:2])
+        document = json.loads(gzip.decompress(DATA.read_bytes()))
+    document["kernel"] = ".".join(os.uname().release.split(".")[:2])
     known = trials()
     for name in names or known:
         trial = known[name]
@@ -269,10 +269,10 @@ def main(names: Sequence[str] = ()) -> None:
                 for kind, params in trial.kinds
             )
             case = replace(trial.case, controls=controls)
-            found["runs"][name] = [record(case) for _ in range(case.runs)]
-        for run in found["runs"][name]:
+            document["runs"][name] = [record(case) for _ in range(case.runs)]
+        for run in document["runs"][name]:
             print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
-        text = json.dumps(found, separators=(",", ":"))
+        text = json.dumps(document, separators=(",", ":"))
         DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

@@ -128,8 +128,8 @@ class Host:
                 place = struct.pack("HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
                 fcntl.ioctl(control, request, struct.pack("16s16s8x", name, place))
             fcntl.ioctl(control, SIOCSIFTXQLEN, struct.pack("16si20x", name, LONGEST_BURST))
-            asked = struct.pack("16sH22x", name, 0)
-            flags = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, asked), 16)[0]
+            interface = struct.pack("16sH22x", name, 0)
+            flags = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, interface), 16)[0]
             fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name, flags | IFF_UP))
         return tun
 

@@ -62,20 +62,24 @@ def measure(case: Case, duration: float | None = None, seed: int = 1) -> dict[st
     dropped = path.log["fate"] >= FULL
     flows = []
     for k in range(len(case.controls)):
-        mine = rows[rows[:, 1] == k]
-        told = dict(zip(hosts.FIELDS, mine[:, 2:].T, strict=True))
+        samples = rows[rows[:, 1] == k]
+        columns = dict(zip(hosts.FIELDS, samples[:, 2:].T, strict=True))
         flows.append(
             {
-                "time": since_before(1e3 * (mine[:, 0] - begin)),
-                "cwnd": whole(told["cwnd"]),
-                "rtt": whole(told["rtt"] / 100),
-                "delivered": since_before(told["delivered"]),
+                "time": since_before(1e3 * (samples[:, 0] - begin)),
+                "cwnd": whole(columns["cwnd"]),
+                "rtt": whole(columns["rtt"] / 100),
+                "delivered": since_before(columns["delivered"]),
                 "drops": whole(
                     1e3 * (path.log["time"][dropped & (path.log["connection"] == k)] - begin)
                 ),
             }
         )
-    of_writes = [] if case.writes is None else [in_time(each, begin) for each in written]
+    of_writes = (
+        []
+        if case.writes is None
+        else [in_time(rows_of_writes, begin) for rows_of_writes in written]
+    )
     return {
         "late_mean": round(float(late.mean()), 4),
         "late_most": round(float(late.max()), 2),
@@ -117,12 +121,12 @@ def record(
     case: Case, duration: float | None = None, tries: int = TRIES, seed: int = 1
 ) -> dict[str, Any]:
     """The first run accepted by `is_good`, or the one of `tries` with the least lateness."""
-    found: list[dict[str, Any]] = []
-    while len(found) < tries:
-        found.append(measure(case, duration, seed))
-        if is_good(found[-1]):
-            return found[-1]
-    return min(found, key=lambda run: run["late_share"])
+    runs: list[dict[str, Any]] = []
+    while len(runs) < tries:
+        runs.append(measure(case, duration, seed))
+        if is_good(runs[-1]):
+            return runs[-1]
+    return min(runs, key=lambda run: run["late_share"])
 
 
 def main(names: Sequence[str]) -> None:

@@ -31,8 +31,10 @@ def curve(
         label = name if model == "packet" else None
         charts.curve(ax, places, line, model, label, color=colour, marker=marker)
     printed = published.of("l4s").printed(item)
-    told = [(x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)]
-    for x, value in told:
+    points = [
+        (x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)
+    ]
+    for x, value in points:
         if value is not None:
             charts.published(ax, [x], [value], mfc="none", ms=8)
     ax.set_xticks(places, [f"{buffer:g}" for buffer in s.BUFFERS])

@@ -5,7 +5,7 @@ Understanding performance in a partial L4S deployment", PAM 2025
 (doi 10.1007/978-3-031-85960-1_10). scenarios.py has the test-bed's network, which is that of the
 study l4s; tables.py measures, compares with the published numbers
 (experiments/data/pam25_shares_published.csv), and reads and writes ours (pam25_shares.csv);
-traced.py changes one setting of the hosts at a time; figures.py draws.
+causes.py changes one setting of the hosts at a time; figures.py draws.
 
 `tcpcc reproduce pam25` runs everything.
 """

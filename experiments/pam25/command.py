@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from experiments import testbeds
-from experiments.pam25 import figures, tables, traced
+from experiments.pam25 import causes, figures, tables
 
 ITEMS = ("shares", "traced")
 
@@ -24,24 +24,24 @@ def reproduce(options: argparse.Namespace) -> None:
     """
     models = testbeds.check_options(options, "pam25", testbeds.MODELS, ITEMS)
     if options.item == "traced":
-        testbeds.show({"traced": traced.rows()}, options.json)
+        testbeds.show({"traced": causes.rows()}, options.json)
         return
     item, accepted = tables.ITEM, tables.everything()
-    found: dict[testbeds.Key, tuple[float, ...]] = {}
+    results: dict[testbeds.Key, tuple[float, ...]] = {}
     for model in models:
-        mine, cost = testbeds.simulated(
+        new, cost = testbeds.simulated(
             item.cells(), model, item.seeds[model], of=tables.of_mixture, title="PAM 2025"
         )
         print(f"{model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
-        found |= mine
+        results |= new
     if options.accept:
-        testbeds.store(item, {**accepted, **found})
+        testbeds.store(item, {**accepted, **results})
         print(f"wrote {item.file}", file=sys.stderr)
         tables.renew_page()
         print(f"wrote {tables.PAGE}", file=sys.stderr)
     else:
-        testbeds.show_changes(testbeds.moved(found, accepted), item.file)
-    numbers: dict[Any, Any] = {**accepted, **found}
+        testbeds.show_changes(testbeds.moved(results, accepted), item.file)
+    numbers: dict[Any, Any] = {**accepted, **results}
     testbeds.show({"shares": tables.summary(numbers)}, options.json)
     if options.figures:
         drawn = {name: draw(numbers) for name, draw in figures.DRAW.items()}

@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 def _panel(ax: Axes, numbers: Numbers, cells: list[Mixture]) -> None:
     """Prague's throughput against the buffer: two deviations of the trials, range of the seeds."""
     places = list(range(len(cells)))
-    told = [published()[cell, "prague"] for cell in cells]
+    testbed = [published()[cell, "prague"] for cell in cells]
     look = LOOKS[TESTBED]
-    for x, trials in zip(places, told, strict=True):
+    for x, trials in zip(places, testbed, strict=True):
         ends = trials.mean - 2 * trials.deviation, trials.mean + 2 * trials.deviation
         ax.vlines(x, *ends, color=look["color"], lw=1.2)
-    ax.plot(places, [trials.mean for trials in told], **look)
+    ax.plot(places, [trials.mean for trials in testbed], **look)
     for model in MODELS:
         known = [numbers.get(Key(model, cell, "prague")) for cell in cells]
         if all(known):
-            each = np.array(known)
+            values = np.array(known)
             line = LOOKS[model]
             ax.fill_between(
-                places, each.min(axis=1), each.max(axis=1), color=line["color"], alpha=0.2, lw=0
+                places, values.min(axis=1), values.max(axis=1), color=line["color"], alpha=0.2, lw=0
             )
-            ax.plot(places, each.mean(axis=1), **line)
+            ax.plot(places, values.mean(axis=1), **line)
     ax.set_xticks(places, [f"{cell.buffer:g}" for cell in cells])
     ax.set(ylim=(0, 100), yticks=(0, 50, 100))
 

@@ -140,13 +140,13 @@ def _of_mixtures(numbers: Numbers) -> list[str]:
     """Prague's throughput in a buffer of 2 BDP, as in the paper's bar chart."""
     rows = []
     for bottleneck in s.BOTTLENECKS:
-        told = []
+        texts = []
         for n, m in s.NUMBERS:
             cell = Mixture(n, m, "CUBIC ECN", bottleneck, 2.0)
-            ours = (np.mean(numbers[Key(model, cell, "prague")]) for model in MODELS)
+            means = (np.mean(numbers[Key(model, cell, "prague")]) for model in MODELS)
             trials = published()[cell, "prague"]
-            told.append(" / ".join(f"{value:.0f}" for value in (trials.mean, *ours)))
-        rows.append(f"| {bottleneck} | " + " | ".join(told) + " |")
+            texts.append(" / ".join(f"{value:.0f}" for value in (trials.mean, *means)))
+        rows.append(f"| {bottleneck} | " + " | ".join(texts) + " |")
     return rows
 
 

@@ -119,10 +119,12 @@ def basic_runs(controller: str, phases: Sequence[float]) -> dict[Any, tc.Scenari
 
 
 SETTINGS: dict[str, Callable[[tc.Scenario], tc.Scenario]] = {
-    "as in Figures 2 and 3": lambda one: one,
-    "start at 0 s, as in the text": lambda one: with_flow(one, start=0.0),
-    "real Delta": lambda one: with_flow(one, params={**THRESHOLDS, "integer_delta": False}),
-    "packets of 1024 bytes": lambda one: with_flow(one, packet_size=1024),
+    "as in Figures 2 and 3": lambda scenario: scenario,
+    "start at 0 s, as in the text": lambda scenario: with_flow(scenario, start=0.0),
+    "real Delta": lambda scenario: with_flow(
+        scenario, params={**THRESHOLDS, "integer_delta": False}
+    ),
+    "packets of 1024 bytes": lambda scenario: with_flow(scenario, packet_size=1024),
 }
 """What the item "settings" changes in section IV-A."""
 

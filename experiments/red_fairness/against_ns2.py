@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from experiments import harness, kept, published
+from experiments import harness, number_store, published
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, of_each_seed, over_seeds
@@ -55,11 +55,11 @@ def by_seed(setting: str) -> dict[str, BySeed]:
     Args:
         setting: RED setting, "A" or "B".
     """
-    return {table: _kept_by_seed(table, setting) for table in ITEMS}
+    return {table: _stored_by_seed(table, setting) for table in ITEMS}
 
 
-def _kept_by_seed(table: str, setting: str) -> BySeed:
-    code = kept.digest(*ITEMS[table])
+def _stored_by_seed(table: str, setting: str) -> BySeed:
+    code = number_store.digest(*ITEMS[table])
     place = (
         harness.numbers_of(harness.CACHE),
         "red_fairness",
@@ -67,25 +67,25 @@ def _kept_by_seed(table: str, setting: str) -> BySeed:
         "packet",
         code,
     )
-    there = kept.load(*place)
-    if there is not None:
-        return {key: _pairs(told) for key, told in there.items()}
-    found = _by_seed(table, setting)
-    kept.store(*place, {key: tuple(chain(*of.items())) for key, of in found.items()})
-    return found
+    stored = number_store.load(*place)
+    if stored is not None:
+        return {key: _pairs(numbers) for key, numbers in stored.items()}
+    values = _by_seed(table, setting)
+    number_store.store(*place, {key: tuple(chain(*of.items())) for key, of in values.items()})
+    return values
 
 
-def _pairs(told: Sequence[float | None]) -> dict[int, float]:
+def _pairs(numbers: Sequence[float | None]) -> dict[int, float]:
     """Values by seed, from a stored sequence seed, value, seed, value ..."""
-    values = [value for value in told if value is not None]
+    values = [value for value in numbers if value is not None]
     return {int(seed): value for seed, value in zip(values[::2], values[1::2], strict=True)}
 
 
 def _by_seed(table: str, setting: str) -> BySeed:
     scenarios, quantities = ITEMS[table]
-    wanted = scenarios(setting)
-    runs = simulate_many(list(wanted.values()), progress=False)
-    return of_each_seed(quantities, dict(zip(wanted, runs, strict=True)))
+    chosen = scenarios(setting)
+    runs = simulate_many(list(chosen.values()), progress=False)
+    return of_each_seed(quantities, dict(zip(chosen, runs, strict=True)))
 
 
 def agreement(setting: str) -> pd.DataFrame:
@@ -103,31 +103,31 @@ def agreement(setting: str) -> pd.DataFrame:
     import pandas as pd
 
     printed = {cell.key: cell.published for cell in published.of("red_fairness").cells}
-    found = []
+    lines = []
     for table, values in by_seed(setting).items():
         for column, rows in ns2()[setting][table].items():
             for row, (mean, sd, low, high) in rows.items():
-                mine = over_seeds(values[row, column])
+                ours = over_seeds(values[row, column])
                 value = printed[table, row, column]
-                found.append(
+                lines.append(
                     {
                         "table": table,
                         "column": column,
                         "row": row,
                         "ns2": mean,
                         "ns2_sd": sd,
-                        "ours": mine.value,
-                        "sd": mine.sd,
-                        "z": standard_errors(mine.value - mean, sd, mine.sd or 0.0),
+                        "ours": ours.value,
+                        "sd": ours.sd,
+                        "z": standard_errors(ours.value - mean, sd, ours.sd or 0.0),
                         "published": math.nan if value is None else value,
                         "ns2_covers": value is not None and low <= value <= high,
                         "ours_cover": value is not None
-                        and mine.low is not None
-                        and mine.high is not None
-                        and mine.low <= value <= mine.high,
+                        and ours.low is not None
+                        and ours.high is not None
+                        and ours.low <= value <= ours.high,
                     }
                 )
-    table_of_means = pd.DataFrame(found)
+    table_of_means = pd.DataFrame(lines)
     table_of_means.attrs["setting"] = setting
     return table_of_means
 

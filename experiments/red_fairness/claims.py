@@ -29,14 +29,14 @@ def by_seed(setting: str = "B") -> Mapping[tuple[str, str], Column]:
     Args:
         setting: RED setting, "A" or "B".
     """
-    found: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
+    columns: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
     for table, values in against_ns2.by_seed(setting).items():
         for (row, column), seeds in values.items():
-            of_column = found.setdefault((table, column), {})
+            of_column = columns.setdefault((table, column), {})
             for seed, value in seeds.items():
                 if seed != 0:
                     of_column.setdefault(seed, {})[row] = value
-    return found
+    return columns
 
 
 def fairness_pairs() -> list[tuple[str, str, str]]:
@@ -51,7 +51,7 @@ def fairness_pairs() -> list[tuple[str, str, str]]:
     return pairs + [("table_4_4", "drop-tail", c) for c in s.DEPLOYED if c != "drop-tail"]
 
 
-def improvements(found: Mapping[tuple[str, str], Column]) -> pd.DataFrame:
+def improvements(columns: Mapping[tuple[str, str], Column]) -> pd.DataFrame:
     """The claim "RED gives Vegas a larger share", column by column.
 
     Returns:
@@ -63,8 +63,8 @@ def improvements(found: Mapping[tuple[str, str], Column]) -> pd.DataFrame:
 
     rows: list[dict[str, Any]] = []
     for table, plain, red in fairness_pairs():
-        before = ratios(found[table, plain])
-        after = ratios(found[table, red])
+        before = ratios(columns[table, plain])
+        after = ratios(columns[table, red])
         rows.append(
             {
                 "table": table,
@@ -85,22 +85,22 @@ def ratios(column: Column) -> np.ndarray:
     return np.array([column[seed]["Fairness"] for seed in sorted(column)])
 
 
-def strict_order(found: Mapping[tuple[str, str], Column]) -> tuple[np.ndarray, float]:
+def strict_order(columns: Mapping[tuple[str, str], Column]) -> tuple[np.ndarray, float]:
     """The claim that a smaller estimated number of connections gives more fairness.
 
     Returns:
         Mean ratios in the order of `ERRORS`, and the share of seeds with all five in this order.
     """
-    all_of = np.array([ratios(found["table_4_3", column]) for column in s.ERRORS])
+    all_of = np.array([ratios(columns["table_4_3", column]) for column in s.ERRORS])
     return all_of.mean(axis=1), float((np.diff(all_of, axis=0) > 0).all(axis=0).mean())
 
 
-def more_reno_more_drops(found: Mapping[tuple[str, str], Column]) -> bool:
+def more_reno_more_drops(by_column: Mapping[tuple[str, str], Column]) -> bool:
     """Whether a mix with more Reno flows drops more packets, for every pair of seeds."""
     for table, columns in s.TABLES.items():
         for queue in s.QUEUES:
             lost = [
-                [column["Drop"] for column in found[table, f"{queue} {mix}"].values()]
+                [column["Drop"] for column in by_column[table, f"{queue} {mix}"].values()]
                 for mix in columns.mixes
             ]
             if any(max(less) >= min(more) for less, more in itertools.pairwise(lost)):

@@ -52,12 +52,12 @@ def _kind(run: tc.Run, k: int) -> str:
 
 def _lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
     """Draw one line per flow with a shade of its kind; each kind is labelled once."""
-    seen: dict[str, int] = {}
+    drawn: dict[str, int] = {}
     for k in range(len(run.flows)):
         kind = _kind(run, k)
-        shade = SHADES[kind][seen.setdefault(kind, 0) % len(SHADES[kind])]
-        label = f"{kind.capitalize()}, packets" if seen[kind] == 0 else None
-        seen[kind] += 1
+        shade = SHADES[kind][drawn.setdefault(kind, 0) % len(SHADES[kind])]
+        label = f"{kind.capitalize()}, packets" if drawn[kind] == 0 else None
+        drawn[kind] += 1
         ax.plot(times, values[:, k], color=shade, lw=0.9, label=label)
 
 
@@ -93,17 +93,17 @@ def _fluid_lines(ax: Axes, run: tc.Run, times: Any, values: Any) -> None:
 def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
     """Draw the queue, RED's average and thresholds, and a tick at the top for each drop."""
     run = runs.get("packet") or next(iter(runs.values()))
-    one = run.data.isel(link=0)
-    times = one["time"].values
-    ax.plot(times, one["queue_max"], color=plots.SKY, lw=0.6, label="queue, packets")
+    link = run.data.isel(link=0)
+    times = link["time"].values
+    ax.plot(times, link["queue_max"], color=plots.SKY, lw=0.6, label="queue, packets")
     if "packet" in runs and "fluid" in runs:
         other = runs["fluid"].data.isel(link=0)
         look = charts.of_model("", "fluid") | {"lw": 0.6, "label": "queue, fluid"}
         ax.plot(other["time"], other["queue_max"], **look)
-    if "queue_avg" in one and np.isfinite(one["queue_avg"]).any():
-        ax.plot(times, one["queue_avg"], color=plots.BLUE, lw=1.1, label="average")
-    drops = times[one["drops"].values > 0]
-    top = max(float(one["queue_max"].max()) * 1.06, 5.0)
+    if "queue_avg" in link and np.isfinite(link["queue_avg"]).any():
+        ax.plot(times, link["queue_avg"], color=plots.BLUE, lw=1.1, label="average")
+    drops = times[link["drops"].values > 0]
+    top = max(float(link["queue_max"].max()) * 1.06, 5.0)
     ax.plot(
         drops, np.full(drops.size, top), "|", color=plots.VERMILION, ms=4, mew=0.5, label="drop"
     )
@@ -114,8 +114,8 @@ def queue(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
 
 def _thresholds(run: tc.Run) -> Sequence[float]:
     params = dict(run.scenario.resolve().links[0].queue.params)
-    found = [params.get(name) for name in ("min_thresh", "max_thresh")]
-    return [value for value in found if value is not None]
+    thresholds = [params.get(name) for name in ("min_thresh", "max_thresh")]
+    return [value for value in thresholds if value is not None]
 
 
 def window(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
@@ -221,7 +221,7 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
         for k, (ax, (column, letters)) in enumerate(zip(axes.flat, columns.items(), strict=True)):
             flows = [row for row, name in printed if name == column and row[-1].isdigit()]
             _shares(ax, letters, [printed[row, column] for row in flows], {
-                model: [found[row, column] for row in flows] for model, found in values.items()
+                model: [cells[row, column] for row in flows] for model, cells in values.items()
             })  # fmt: skip
             charts.title(ax, k, _in_words(column))
             ax.set_xticks(range(1, len(flows) + 1))
@@ -241,15 +241,15 @@ def _shares(
     values: Mapping[str, Sequence[Measured]],
 ) -> None:
     total = sum(cell.value for cell in values["packet"])
-    mine = [cell.over(total) for cell in values["packet"]]
-    places = np.arange(1, len(mine) + 1)
+    shares = [cell.over(total) for cell in values["packet"]]
+    places = np.arange(1, len(shares) + 1)
     for letter, kind in s.KINDS.items():
-        members = [k for k, each in enumerate(letters) if each == letter]
+        members = [k for k, other in enumerate(letters) if other == letter]
         look: dict[str, Any] = {"color": SHADES[kind][0], "alpha": 0.7, "label": kind.capitalize()}
-        ax.bar(places[members], [mine[k].value for k in members], 0.7, **look)
-    charts.ranges(ax, places, mine, color=plots.BLACK, lw=0.8, label="range over seeds")
-    theirs = np.array(printed, float)
-    charts.published(ax, places, theirs / theirs.sum(), ms=4)
+        ax.bar(places[members], [shares[k].value for k in members], 0.7, **look)
+    charts.ranges(ax, places, shares, color=plots.BLACK, lw=0.8, label="range over seeds")
+    printed_shares = np.array(printed, float)
+    charts.published(ax, places, printed_shares / printed_shares.sum(), ms=4)
     if "fluid" in values:
         fluid = np.array([cell.value for cell in values["fluid"]])
         charts.dashes(ax, places, list(fluid / fluid.sum()), 9)
@@ -268,7 +268,7 @@ def draw_drop_probability(runs: Mapping[str, Runs]) -> Figure:
             (True, "gentle, as in its simulator", {"color": plots.BLUE, "ls": plots.DASHES[1]}),
         ):
             p = SimpleNamespace(max_p=s.RED_SETTINGS["B"]["max_p"], gentle=gentle)
-            drops = [base_probability(each, low, high, p) for each in average]
+            drops = [base_probability(mean, low, high, p) for mean in average]
             ax.plot(average, drops, label=label, **look)
         ticks = {0: "0", low: "MinThresh", high: "MaxThresh", 2 * high: "2 MaxThresh"}
         ax.set_xticks(list(ticks), list(ticks.values()))

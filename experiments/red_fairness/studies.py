@@ -51,10 +51,10 @@ def of_pair(run: tc.Run) -> dict[str, float]:
 
 def pair_values(first: str, label: str, runs: Runs) -> Values:
     """Rows `first`, "Reno" and "ratio"; columns are the values, such as "alpha = 2"."""
-    found = tabulate(of_pair, runs)
+    cells = tabulate(of_pair, runs)
     names = {"first": first}
     return {
-        (names.get(row, row), f"{label} = {value}"): cell for (row, value), cell in found.items()
+        (names.get(row, row), f"{label} = {value}"): cell for (row, value), cell in cells.items()
     }
 
 
@@ -89,8 +89,8 @@ def family_runs() -> dict[Any, tc.Scenario]:
 
 def family_values(runs: Runs) -> dict[tuple[str, str], Measured]:
     """Throughput divided by Reno's, by variant and buffer."""
-    found = means(lambda run: of_pair(run)["ratio"], runs)
-    return {(kind, f"buffer {room}"): cell for (kind, room), cell in found.items()}
+    cells = means(lambda run: of_pair(run)["ratio"], runs)
+    return {(kind, f"buffer {room}"): cell for (kind, room), cell in cells.items()}
 
 
 # The cause: Vegas keeps b packets queued independently of Reno, so x_V = b / queueing delay.

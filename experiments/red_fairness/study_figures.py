@@ -78,7 +78,7 @@ def chart_recovery(values: Mapping[str, Cells]) -> Figure:
             ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
             charts.title(ax, number, row)
             words = [charts.flows_in_words(mix, s.KINDS) for mix in mixes]
-            ax.set_xticks(range(len(mixes)), [_two_lines(each) for each in words])
+            ax.set_xticks(range(len(mixes)), [_two_lines(word) for word in words])
         axes[0].set_ylabel("Vegas' throughput / Reno's")
         charts.legend_above(figure, axes)
     return figure
@@ -140,9 +140,9 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
             look: dict[str, Any] = {"color": plots.BLUE, "ms": 4, "alpha": 0.6}
             left.plot(lower, rates[:5].mean() / rates[5:].mean(), "o", **look)
             right.plot(lower, run.queue_mean(after=20), "o", **look)
-        found = {lower: _equilibrium(lower) for lower in np.linspace(lowers[0], lowers[-1], 26)}
+        points = {lower: _equilibrium(lower) for lower in np.linspace(lowers[0], lowers[-1], 26)}
         for ax, k in ((left, 0), (right, 1)):
-            ax.plot(list(found), [of[k] for of in found.values()], color=plots.BLACK, lw=0.9,
+            ax.plot(list(points), [of[k] for of in points.values()], color=plots.BLACK, lw=0.9,
                     ls=plots.DASHES[1], label="smooth limit")  # fmt: skip
             ax.axvline(30, color=plots.GREY, lw=0.8, ls=":", zorder=0)
             ax.set_xlabel("Lower threshold (packets)")
@@ -160,8 +160,8 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
 def _equilibrium(lower: float) -> tuple[float, float]:
     """Vegas' rate divided by Reno's, and the queue, packets; NaN without an equilibrium."""
     try:
-        found = tc.equilibrium(studies.limit(lower))
+        state = tc.equilibrium(studies.limit(lower))
     except tc.NoEquilibriumError:
         return np.nan, np.nan
-    rates = found["rate"].values
-    return rates[:5].mean() / rates[5:].mean(), float(found["queue"][0])
+    rates = state["rate"].values
+    return rates[:5].mean() / rates[5:].mean(), float(state["queue"][0])

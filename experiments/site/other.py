@@ -34,18 +34,18 @@ def words(name: str, folder: Path, draw: bool) -> Mapping[str, Any]:
 
 
 def _bbr_cubic(folder: Path, draw: bool) -> Mapping[str, Any]:
-    found = {model: tables.stored(model) for model in tables.STORED}
-    (folder / "points.csv").write_text(_points(found), encoding="utf-8")
+    results = {model: tables.stored(model) for model in tables.STORED}
+    (folder / "points.csv").write_text(_points(results), encoding="utf-8")
     if draw:
         for network in scenarios.networks():
-            _save(figures.draw_shares(network, found["packet"]), folder / _stem(network))
-        _save(figures.draw_equilibria(found["packet"]), folder / "equilibria")
+            _save(figures.draw_shares(network, results["packet"]), folder / _stem(network))
+        _save(figures.draw_equilibria(results["packet"]), folder / "equilibria")
     return {
-        "summaries": {model: tables.summary(of_model) for model, of_model in found.items()},
-        "counts": {model: len(of_model) for model, of_model in found.items()},
+        "summaries": {model: tables.summary(of_model) for model, of_model in results.items()},
+        "counts": {model: len(of_model) for model, of_model in results.items()},
         "measured": len(scenarios.testbed()),
         "networks": [
-            (network, _stem(network), _shares(network, found["packet"]))
+            (network, _stem(network), _shares(network, results["packet"]))
             for network in scenarios.networks()
         ],
         "numbers": scenarios.SAMPLE,
@@ -60,26 +60,29 @@ def _stem(network: scenarios.Network) -> str:
 
 
 def _shares(
-    network: scenarios.Network, found: tables.Throughputs
+    network: scenarios.Network, results: tables.Throughputs
 ) -> list[tuple[float, list[tuple[float, float]]]]:
     """Rows of (buffer, pairs of our share of the link and the test-bed's, by n of the sample)."""
-    told = scenarios.testbed()
+    testbed = scenarios.testbed()
     points = [[scenarios.Point(network, b, n) for n in scenarios.SAMPLE] for b in scenarios.BUFFERS]
     return [
-        (row[0].buffer, [(found[p][0] / network.rate, told[p][0] / network.rate) for p in row])
+        (
+            row[0].buffer,
+            [(results[point][0] / network.rate, testbed[point][0] / network.rate) for point in row],
+        )
         for row in points
     ]
 
 
-def _points(found: Mapping[str, tables.Throughputs]) -> str:
+def _points(results: Mapping[str, tables.Throughputs]) -> str:
     """CSV of all simulated points: BBR's and CUBIC's throughput of each model and the test-bed."""
-    of = {**found, "testbed": scenarios.testbed()}
+    by_source = {**results, "testbed": scenarios.testbed()}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    kinds = [f"{who}_{kind}_mbps" for who in of for kind in ("bbr", "cubic")]
+    kinds = [f"{who}_{kind}_mbps" for who in by_source for kind in ("bbr", "cubic")]
     writer.writerow(["rate_mbps", "rtt_ms", "buffer_bdp", "bbr_flows", *kinds])
-    for point in sorted(found["packet"]):
-        both = [of_who.get(point, ("", "")) for of_who in of.values()]
+    for point in sorted(results["packet"]):
+        both = [of_who.get(point, ("", "")) for of_who in by_source.values()]
         writer.writerow(
             [*point.network, point.buffer, point.n, *(x for pair in both for x in pair)]
         )
@@ -135,8 +138,10 @@ def _rows(case: Case) -> Iterator[Row]:
         return
     judgements = [judge(flows, case) for flows in kernel.traces(case.name)]
     for check, findings in zip(
-        case.checks, zip(*(each.findings for each in judgements), strict=True), strict=True
+        case.checks,
+        zip(*(judgement.findings for judgement in judgements), strict=True),
+        strict=True,
     ):
-        verdicts = [each.verdict for each in findings]
+        verdicts = [finding.verdict for finding in findings]
         worst = next((v for v in verdicts if v != "within"), "within")
-        yield Row(case, check, [each.found for each in findings if each.found], worst)
+        yield Row(case, check, [finding.found for finding in findings if finding.found], worst)

@@ -82,24 +82,24 @@ class Said:
 
 
 def by_paper(records: Iterable[Record]) -> dict[str, Cells]:
-    found: dict[str, Cells] = {}
+    cells_by_paper: dict[str, Cells] = {}
     for r in records:
-        found.setdefault(r.paper, {}).setdefault(r.item, []).append(r)
-    return found
+        cells_by_paper.setdefault(r.paper, {}).setdefault(r.item, []).append(r)
+    return cells_by_paper
 
 
 def said(records: Sequence[Record]) -> dict[str, list[Said]]:
     """Claims by paper, in the order of the data file."""
-    found: dict[tuple[str, str], Said] = {}
+    by_form: dict[tuple[str, str], Said] = {}
     for paper, claim, holds in expected.claims(records):
         form = claim.form or claim.text
-        one = found.setdefault((paper, form), Said("", claim.more[0]))
-        one.claims.append((claim, holds))
-    for (_, form), one in found.items():
-        one.text = _sentence(form, [claim.text for claim, _ in one.claims])
+        sentence = by_form.setdefault((paper, form), Said("", claim.more[0]))
+        sentence.claims.append((claim, holds))
+    for (_, form), sentence in by_form.items():
+        sentence.text = _sentence(form, [claim.text for claim, _ in sentence.claims])
     papers: dict[str, list[Said]] = {}
-    for (paper, _), one in found.items():
-        papers.setdefault(paper, []).append(one)
+    for (paper, _), sentence in by_form.items():
+        papers.setdefault(paper, []).append(sentence)
     return papers
 
 
@@ -110,10 +110,10 @@ def _sentence(form: str, texts: Sequence[str]) -> str:
     """
     names = re.findall(r"\{(\w+)\}", form)
     pattern = re.compile(re.sub(r"\\\{(\w+)\\\}", "(.+?)", re.escape(form)) + "$")
-    found = [match.groups() for text in texts if (match := pattern.match(text))]
-    for name, of_name in zip(names, zip(*found, strict=True), strict=True):
-        each = list(dict.fromkeys(of_name))
-        told = "/".join(each) if len(each) <= 4 else "…"
+    groups = [match.groups() for text in texts if (match := pattern.match(text))]
+    for name, of_name in zip(names, zip(*groups, strict=True), strict=True):
+        words = list(dict.fromkeys(of_name))
+        told = "/".join(words) if len(words) <= 4 else "…"
         form = form.replace(f"{{{name}}}", told, 1)
     return form
 
@@ -131,13 +131,14 @@ def pairs(said: Said, item: str) -> Pairs:
     if len(here) <= FOLDED:
         return Pairs(here, [])
     return Pairs(
-        [p for p in here if not all(p[1].values())], [p for p in here if all(p[1].values())]
+        [pair for pair in here if not all(pair[1].values())],
+        [pair for pair in here if all(pair[1].values())],
     )
 
 
 def counted(claims: Sequence[Said], model: str) -> dict[str, int]:
     """Number of a paper's claims by verdict."""
-    verdicts = [one.verdict(model) for one in claims]
+    verdicts = [sentence.verdict(model) for sentence in claims]
     return {name: verdicts.count(name) for name in MARKS}
 
 
@@ -149,8 +150,8 @@ def grades(lines: Sequence[Line], model: str) -> dict[str, int]:
         for r in line.records
         if r.is_tested and r.formula is None and (error := r.error(model)) is not None
     ]
-    told = [grade(error) for error in errors]
-    return {name: told.count(name) for name in (*map(grade, GRADES), grade(math.inf))}
+    names = [grade(error) for error in errors]
+    return {name: names.count(name) for name in (*map(grade, GRADES), grade(math.inf))}
 
 
 def totals(lines: Iterable[Line], model: str) -> dict[str, int]:
@@ -190,15 +191,17 @@ class Line:
 
     def judged(self, model: str, printed: bool = False) -> list[str]:
         """Verdicts on models' numbers that can miss; with `printed`, only of published numbers."""
-        kept = [r for r in self.records if r.is_tested or (r.reference is not None and not printed)]
-        return [v for r in kept if (v := verdict(r, model))]
+        with_target = [
+            r for r in self.records if r.is_tested or (r.reference is not None and not printed)
+        ]
+        return [v for r in with_target if (v := verdict(r, model))]
 
     def count(self, model: str, printed: bool = False) -> dict[str, int]:
         """Number of verdicts by the names of `MARKS_OF_NUMBERS`."""
         names = {"reproduced": "good", "as the reference": "good", "loose match": "loose",
                  "undecided": "open", "direction holds": "direction"}  # fmt: skip
-        found = Counter(names.get(v, "bad") for v in self.judged(model, printed))
-        return {name: found[name] for name in MARKS_OF_NUMBERS}
+        tally = Counter(names.get(v, "bad") for v in self.judged(model, printed))
+        return {name: tally[name] for name in MARKS_OF_NUMBERS}
 
     def error(self, model: str) -> float:
         """Median of the absolute relative errors; NaN without errors."""
@@ -253,11 +256,11 @@ def lines(papers: Iterable[Paper], cells: dict[str, Cells]) -> list[Line]:
 
 def causes(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
     """Causes of differences between packets and published values, each with its cells."""
-    found: dict[str, list[Record]] = {}
+    by_cause: dict[str, list[Record]] = {}
     for r in records:
         if needs_cause(r.verdict) and r.cause:
-            found.setdefault(r.cause, []).append(r)
-    return list(found.items())
+            by_cause.setdefault(r.cause, []).append(r)
+    return list(by_cause.items())
 
 
 def check(paper: Paper, cause: str) -> str:
@@ -267,10 +270,10 @@ def check(paper: Paper, cause: str) -> str:
 
 def read(cells: Iterable[Cell]) -> list[str]:
     """Sentences on published numbers that are not printed."""
-    found = {cell.read for cell in cells if cell.published is not None}
+    ways = {cell.read for cell in cells if cell.published is not None}
     words = {"axis": "Published numbers were read off a figure.",
              "sentence": "Some published numbers are inferred by us from a sentence."}  # fmt: skip
-    return [text for name, text in words.items() if name in found]
+    return [text for name, text in words.items() if name in ways]
 
 
 def explained(lines: Iterable[Line], which: str) -> Counter[str]:
@@ -280,15 +283,15 @@ def explained(lines: Iterable[Line], which: str) -> Counter[str]:
 
 def measures(cells: Iterable[Cell]) -> list[tuple[str, list[Cell]]]:
     """Definitions of the measured numbers, each with its cells."""
-    found: dict[str, list[Cell]] = {}
+    by_measure: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell.measured, []).append(cell)
-    return list(found.items())
+        by_measure.setdefault(cell.measured, []).append(cell)
+    return list(by_measure.items())
 
 
 def tolerances(cells: Iterable[Cell]) -> list[tuple[str, str, list[Cell]]]:
     """Each tolerance as given in the data file, with its reason and its cells."""
-    found: dict[tuple[str, str], list[Cell]] = {}
+    by_size: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.tolerance is None:
             continue
@@ -297,8 +300,8 @@ def tolerances(cells: Iterable[Cell]) -> list[tuple[str, str, list[Cell]]]:
         size = (
             f"{100 * cell.tolerance.value:g} %" if relative else f"{cell.tolerance.value:g}{unit}"
         )
-        found.setdefault((f"± {size}", cell.tolerance.reason), []).append(cell)
-    return [(*key, of_it) for key, of_it in found.items()]
+        by_size.setdefault((f"± {size}", cell.tolerance.reason), []).append(cell)
+    return [(*key, of_it) for key, of_it in by_size.items()]
 
 
 def where(cells: Sequence[Any], all_cells: Sequence[Any]) -> str:
@@ -311,18 +314,18 @@ def where(cells: Sequence[Any], all_cells: Sequence[Any]) -> str:
         whole = {(c.row, c.column) for c in all_cells if (c.row, c.column)[axis] in names}
         if whole == keys:
             return ", ".join(names)
-    told = [f"{c.row}, {c.column}" for c in cells]
-    return "; ".join(told[:6]) + (f"; and {len(told) - 6} more" if len(told) > 6 else "")
+    places = [f"{c.row}, {c.column}" for c in cells]
+    return "; ".join(places[:6]) + (f"; and {len(places) - 6} more" if len(places) > 6 else "")
 
 
 def made_of() -> dict[str, str]:
     """Commit, versions and number of seeds, for the footer of every page."""
-    found = {"commit": _commit()}
+    versions = {"commit": _commit()}
     for name in LIBRARIES:
-        found[name] = importlib.metadata.version(name)
-    found["Python"] = platform.python_version()
+        versions[name] = importlib.metadata.version(name)
+    versions["Python"] = platform.python_version()
     few = f"quick: {seeds.QUICK_SEEDS} per number" if seeds.QUICK else "all"
-    return found | {"seeds": few}
+    return versions | {"seeds": few}
 
 
 def _commit() -> str:

@@ -56,13 +56,13 @@ class Choice:
     @property
     def left_out(self) -> str:
         """Sentence about the runs left out; empty if there are none."""
-        told = []
+        parts = []
         if self.seeds:
-            told.append(f"{self.seeds} with other seeds")
+            parts.append(f"{self.seeds} with other seeds")
         if self.costly:
             limit = f"{PACKETS / 1e6:g} million packets and {MOST} runs per page"
-            told.append(f"{self.costly} above the limit of {limit}")
-        return f"Runs not shown: {' and '.join(told)}." if told else ""
+            parts.append(f"{self.costly} above the limit of {limit}")
+        return f"Runs not shown: {' and '.join(parts)}." if parts else ""
 
 
 def choose(
@@ -102,10 +102,10 @@ def cells_of(item: Item, name: str, key: Any, run: Run) -> list[dict[str, Any]]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            found = item.measure({key: run})
+            numbers = item.measure({key: run})
         except (LookupError, ValueError, ArithmeticError, StopIteration):
             return []
-    values = {k: v.value if isinstance(v, Measured) else v for k, v in found.items()}
+    values = {k: v.value if isinstance(v, Measured) else v for k, v in numbers.items()}
     return [
         {"row": row, "column": column, "place": place(name, row, column), "value": _short(value)}
         for (row, column), value in values.items()
@@ -151,14 +151,14 @@ def _groups(run: Run) -> list[tuple[str, str, list[int]]]:
     """(label, colour, columns) of each line."""
     kinds = [str(kind) for kind in run.data["controller"].values]
     if len(kinds) <= FLOWS:
-        seen: dict[str, int] = {}
-        found = []
+        drawn: dict[str, int] = {}
+        groups = []
         for column, (name, kind) in enumerate(zip(run.flows, kinds, strict=True)):
-            lighter = 0.28 * (seen.setdefault(kind, 0) % 3)
-            seen[kind] += 1
-            found.append((name, to_hex(plots.shade(plots.colour(kind), lighter)), [column]))
-        return found
-    members = {kind: [k for k, each in enumerate(kinds) if each == kind] for kind in kinds}
+            lighter = 0.28 * (drawn.setdefault(kind, 0) % 3)
+            drawn[kind] += 1
+            groups.append((name, to_hex(plots.shade(plots.colour(kind), lighter)), [column]))
+        return groups
+    members = {kind: [k for k, other in enumerate(kinds) if other == kind] for kind in kinds}
     return [
         (
             f"mean of {len(columns)} {kind}" if len(columns) > 1 else kind,

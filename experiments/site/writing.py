@@ -62,10 +62,12 @@ def build(
         ScenarioError: unknown paper or item.
     """
     papers = harness.papers_of(paper)
-    wanted = {(one.name, name) for one in papers for name in harness.items_of(one, item)}
+    chosen = {(paper.name, name) for paper in papers for name in harness.items_of(paper, item)}
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": False}
     cells = pages.by_paper(records)
-    lines = [each for each in pages.lines(papers, cells) if (each.paper.name, each.item) in wanted]
+    lines = [
+        entry for entry in pages.lines(papers, cells) if (entry.paper.name, entry.item) in chosen
+    ]
     said = pages.said(records)
     about = {"made_of": pages.made_of(), "marks": pages.MARKS, "models": MODELS}
     write = _Writer(folder, about)
@@ -76,8 +78,8 @@ def build(
     words = {"papers": papers, "lines": lines, "said": said, "pages": pages, "others": others}
     write("index.html", "front.html", "", **words)
     for name, title in others.items():
-        told = other.words(name, folder / name, figures)
-        write(f"{name}/index.html", f"{name}.html", "../", title=title, **told)
+        context = other.words(name, folder / name, figures)
+        write(f"{name}/index.html", f"{name}.html", "../", title=title, **context)
     hide = not progress if progress is not None else None
     for line in tqdm(lines, "report", unit="page", disable=hide):
         shown = _Page(line, folder / line.paper.name)
@@ -89,7 +91,7 @@ def build(
         elif figures and shown.item.has_figure:
             name, of = line.item, line.paper.name
             shown.write_figure(lambda _, of=of, name=name: harness.draw(of, name, **settings))
-        of_item = [one for one in said.get(line.paper.name, []) if one.about(line.item)]
+        of_item = [claim for claim in said.get(line.paper.name, []) if claim.about(line.item)]
         write(line.page, "item.html", "../", shown=shown, line=line, said=of_item, pages=pages)
     return folder / "index.html"
 
@@ -193,7 +195,7 @@ class _Page:
                 )
                 known[model] = dict(zip(chosen, fresh, strict=True))
         files = _files(self.scenarios, self.item.parts)
-        found = [
+        series = [
             {
                 **traces.trace(self.item, self.line.item, key, known),
                 "file": files[key],
@@ -201,8 +203,8 @@ class _Page:
             }
             for key in choice.keys
         ]
-        self.traced = [each["title"] for each in found]
-        text = json.dumps(found, allow_nan=False, separators=(",", ":"))
+        self.traced = [run["title"] for run in series]
+        text = json.dumps(series, allow_nan=False, separators=(",", ":"))
         self._file("runs.js").write_text(f"tcpccRuns({text});\n", encoding="utf-8")
 
     def write_dots(self) -> None:

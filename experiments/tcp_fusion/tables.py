@@ -83,14 +83,14 @@ def figure_1(runs: Runs) -> dict[tuple[str, str], float]:
 
 def table_1(runs: Runs) -> Cells:
     """Goodput of the row's flow that competes with the column's flow, Mb/s (erratum B6)."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    values: dict[tuple[str, str], dict[int, float]] = {}
     for ((first, second), seed), run in runs.items():
-        mine = mbps(run, s.PAIRS_SETTLED)
+        rates = mbps(run, s.PAIRS_SETTLED)
         if first == second:
-            mine = np.full(2, mine.mean())
-        found.setdefault((first, second), {})[seed] = float(mine[0])
-        found.setdefault((second, first), {})[seed] = float(mine[1])
-    return {key: over_seeds(of_seed) for key, of_seed in found.items()}
+            rates = np.full(2, rates.mean())
+        values.setdefault((first, second), {})[seed] = float(rates[0])
+        values.setdefault((second, first), {})[seed] = float(rates[1])
+    return {key: over_seeds(of_seed) for key, of_seed in values.items()}
 
 
 def share(run: tc.Run, after: float = s.SETTLED) -> float:
@@ -106,15 +106,15 @@ def shares(table: Mapping[tuple[str, str], Measured]) -> Cells:
     the second flow's largest goodput, and vice versa.
     """
 
-    def part(mine: float | None, other: float | None) -> float | None:
-        return None if mine is None or other is None else mine / (mine + other)
+    def part(own: float | None, other: float | None) -> float | None:
+        return None if own is None or other is None else own / (own + other)
 
-    found = {}
+    result = {}
     for pair in combinations(s.VARIANTS, 2):
-        mine, other = table[pair], table[pair[::-1]]
-        value = mine.value / (mine.value + other.value)
-        found[pair] = Measured(value, part(mine.low, other.high), part(mine.high, other.low))
-    return found
+        own, other = table[pair], table[pair[::-1]]
+        value = own.value / (own.value + other.value)
+        result[pair] = Measured(value, part(own.low, other.high), part(own.high, other.low))
+    return result
 
 
 PAIR = 90.0  # Mb/s; goodputs of a pair add up to 86 to 93 on the testbed
@@ -172,8 +172,8 @@ def figure_8(runs: Runs) -> Cells:
         names = ("first", "second", "third")
         return {**dict(zip(names, rates, strict=True)), "Jain": tc.jain_index(rates)}
 
-    found = tabulate(quantities, {key: run for key, run in runs.items() if key[0][0] in s.PRINTED})
-    return {(v, row): cell for (row, (v,)), cell in found.items()}
+    cells = tabulate(quantities, {key: run for key, run in runs.items() if key[0][0] in s.PRINTED})
+    return {(v, row): cell for (row, (v,)), cell in cells.items()}
 
 
 def figure_9(runs: Runs) -> Cells:
@@ -186,10 +186,10 @@ def figure_9(runs: Runs) -> Cells:
         short, long = mbps(run)
         return {"short": float(short), "long": float(long), "ratio": float(short / long)}
 
-    found = tabulate(quantities, runs)
+    cells = tabulate(quantities, runs)
     return {
-        key: cell._replace(value=found["short", key].value / found["long", key].value)
-        for (row, key), cell in found.items()
+        key: cell._replace(value=cells["short", key].value / cells["long", key].value)
+        for (row, key), cell in cells.items()
         if row == "ratio"
     }
 
@@ -223,8 +223,8 @@ def figure_13(runs: Runs) -> Cells:
         rates = dict(zip(run.flows, mbps(run), strict=True))
         return {**{f: rates[f] for f in FORWARD}, "Total": sum(rates[f] for f in FORWARD)}
 
-    found = tabulate(quantities, runs)
-    return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in found.items()}
+    cells = tabulate(quantities, runs)
+    return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in cells.items()}
 
 
 HOPS = {"1 hop": 1, "2 hops": 2, "3 hops": 3}
@@ -237,8 +237,8 @@ def phases(runs: Runs) -> Cells:
         rates = dict(zip(run.flows, mbps(run), strict=True))
         return {name: rates[f"Reno{k}"] + rates[f"Variant{k}"] for name, k in HOPS.items()}
 
-    found = tabulate(quantities, runs)
-    return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in found.items()}
+    cells = tabulate(quantities, runs)
+    return {(row, f"{v} {reverse}"): cell for (row, (v, reverse)), cell in cells.items()}
 
 
 # Comparison of packets and fluid, for every variant.

@@ -142,15 +142,15 @@ def _in_the_papers_units(figure: Figure) -> None:
         other, factor = UNITS[unit]
         low, high = ax.get_ylim()
         ticks = MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low * factor, high * factor)
-        shown = [tick for tick in ticks if low <= tick / factor <= high]
-        ax.set_yticks([tick / factor for tick in shown], [f"{tick:g}" for tick in shown])
+        visible = [tick for tick in ticks if low <= tick / factor <= high]
+        ax.set_yticks([tick / factor for tick in visible], [f"{tick:g}" for tick in visible])
         ax.set_ylabel(f"{name}({other})")
 
 
 def _tell(figure: Figure, run: tc.Run, printed: float | None = None) -> None:
     _in_the_papers_units(figure)
-    told = f"Time (s); throughput {t.throughput(run):.0f} KB/s"
-    figure.axes[-1].set_xlabel(f"{told}, published {printed:g} KB/s" if printed else told)
+    label = f"Time (s); throughput {t.throughput(run):.0f} KB/s"
+    figure.axes[-1].set_xlabel(f"{label}, published {printed:g} KB/s" if printed else label)
 
 
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
@@ -184,8 +184,8 @@ def chart_predecessors(values: Mapping[str, Cells]) -> Figure:
         panels = ("throughput", "retransmissions", "queue")
         labels = ("Throughput (KB/s)", "Retransmitted (KB)", "Mean queue (packets)")
         for k, (ax, row, label) in enumerate(zip(axes, panels, labels, strict=True)):
-            for model, found in values.items():
-                cells = [found[row, kind] for kind in s.PREDECESSORS]
+            for model, numbers in values.items():
+                cells = [numbers[row, kind] for kind in s.PREDECESSORS]
                 if model == "packet":
                     charts.bars(ax, at, cells, 0.65, color=plots.SKY, label="packets")
                 else:
@@ -216,8 +216,8 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
                     at, [printed[key, c] for c in columns], "o", ms=5.5, mfc="white",
                     color=plots.BLACK, label="published",
                 )  # fmt: skip
-                for model, found in values.items():
-                    cells = [found[key, c] for c in columns]
+                for model, numbers in values.items():
+                    cells = [numbers[key, c] for c in columns]
                     if model == "packet":
                         charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packets")
                     else:
@@ -235,7 +235,7 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
     from experiments import published
 
     printed = published.of("tcp_vegas").printed("table_4")
-    found = values["packet"]
+    numbers = values["packet"]
     at = np.arange(len(s.TABLE))
     with plots.style():
         figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.3))
@@ -245,7 +245,7 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
             "coarse timeouts": "Coarse timeouts",
         }
         for k, (ax, (row, label)) in enumerate(zip(axes, rows.items(), strict=True)):
-            cells = [found[row, kind] for kind in s.TABLE]
+            cells = [numbers[row, kind] for kind in s.TABLE]
             colours = [COLOURS[kind] for kind in s.TABLE]
             ax.bar(at, [c.value for c in cells], 0.6, color=colours, alpha=0.75)
             errors = [2 * c.error for c in cells]
@@ -267,7 +267,7 @@ def chart_loads(values: Mapping[str, Cells]) -> Figure:
     from experiments import published
 
     printed = published.of("tcp_vegas").printed("table_4")
-    found = values["packet"]
+    numbers = values["packet"]
     rows = {
         "throughput": "Throughput (KB/s)",
         "retransmissions": "Retransmitted (KB)",
@@ -277,7 +277,7 @@ def chart_loads(values: Mapping[str, Cells]) -> Figure:
         figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.4))
         for k, (ax, (row, label)) in enumerate(zip(axes, rows.items(), strict=True)):
             for kind in s.BOTH:
-                cells = [found[f"{row} {kind.split('-')[0]}", f"{load}"] for load in s.LOADS]
+                cells = [numbers[f"{row} {kind.split('-')[0]}", f"{load}"] for load in s.LOADS]
                 look: dict[str, Any] = {"color": COLOURS[kind], "ms": 3.5}
                 ax.errorbar(
                     s.LOADS, [c.value for c in cells], [2 * c.error for c in cells],
@@ -297,7 +297,7 @@ def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
     """Section V-C: throughput and retransmissions against the send buffer."""
     import matplotlib.pyplot as plt
 
-    found = values["packet"]
+    numbers = values["packet"]
     with plots.style():
         figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.5))
         for k, (ax, row, label) in enumerate(
@@ -309,7 +309,7 @@ def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
             )
         ):
             for kind in s.BOTH:
-                cells = [found[f"{row} {kind}", f"{size} KB"] for size in s.SEND_BUFFERS]
+                cells = [numbers[f"{row} {kind}", f"{size} KB"] for size in s.SEND_BUFFERS]
                 ax.errorbar(
                     s.SEND_BUFFERS, [c.value for c in cells], [2 * c.error for c in cells],
                     marker="o", ms=3.5, capsize=2, color=COLOURS[kind], label=kind.split("-")[0],
@@ -333,8 +333,8 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
     with plots.style():
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, 2.6))
         for side, kind in ((-0.15, "Reno"), (0.15, "Vegas")):
-            for model, found in values.items():
-                cells = [found[kind, column] for column in columns]
+            for model, numbers in values.items():
+                cells = [numbers[kind, column] for column in columns]
                 middle = [cell.value for cell in cells]
                 if model == "packet":
                     look: dict[str, Any] = {"color": COLOURS[kind], "ls": "none", "label": kind}
@@ -342,8 +342,8 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
                     charts.ranges(ax, at + side, cells, color=COLOURS[kind], lw=2.5, alpha=0.35)
                 else:
                     charts.dashes(ax, at + side, middle, 12)
-            theirs = np.array([printed[kind, c] for c in columns], float)
-            charts.published(ax, at + side, theirs)
+            printed_values = np.array([printed[kind, c] for c in columns], float)
+            charts.published(ax, at + side, printed_values)
         ax.set_xticks(at, [c.replace(", ", ",\n") for c in columns])
         ax.set(xlim=(-0.5, at[-1] + 0.5), ylim=(0.65, 1.02), ylabel="Jain's index")
         charts.legend_above(figure, [ax])

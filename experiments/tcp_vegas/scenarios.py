@@ -614,8 +614,8 @@ def complex_network(kind: str, seed: int) -> tc.Scenario:
     loads = []
     for k in range(SOURCES):
         source, target = SITES[k % 7], SITES[(k + 2 + k // 7) % 7]
-        one = traffic(kind, COMPLEX_RATE / SOURCES, source=source, target=target)
-        loads.append(one.replace(name=f"ts{k + 1}"))
+        load = traffic(kind, COMPLEX_RATE / SOURCES, source=source, target=target)
+        loads.append(load.replace(name=f"ts{k + 1}"))
     return tc.Scenario(net, [], workloads=loads, duration=20, interval=0.5, seed=seed)
 
 

@@ -40,23 +40,23 @@ OF_TRANSFER: dict[str, Callable[[tc.Run], float]] = {
 }
 
 
-def to(one: Measured, base: Measured) -> Measured:
+def to(number: Measured, base: Measured) -> Measured:
     """Ratio of means; range and standard deviation are those of the first, divided by `base`."""
-    deviation = None if one.sd is None else one.sd / base.value
-    return one.over(base.value)._replace(sd=deviation, seeds=one.seeds)
+    deviation = None if number.sd is None else number.sd / base.value
+    return number.over(base.value)._replace(sd=deviation, seeds=number.seeds)
 
 
 def transfers(runs: Runs) -> Numbers:
     """Rows of Table IV, with kinds as columns; runs by (kind, run)."""
     values: Numbers = {}
     for row, metric in OF_TRANSFER.items():
-        found = means(metric, runs)
-        values |= {(row, column): cell for column, cell in found.items()}
+        cells = means(metric, runs)
+        values |= {(row, column): cell for column, cell in cells.items()}
         if row != "coarse timeouts":
             ratio = {"throughput": "throughput ratio", "retransmissions": "retransmit ratio"}[row]
-            base = found[s.RENO]
+            base = cells[s.RENO]
             if base.value > 0:
-                values |= {(ratio, column): to(cell, base) for column, cell in found.items()}
+                values |= {(ratio, column): to(cell, base) for column, cell in cells.items()}
     return values
 
 
@@ -86,11 +86,11 @@ def start_up(runs: Runs) -> Values:
 
 
 def settings(runs: Runs) -> Values:
-    found = means(throughput, runs)
+    rates = means(throughput, runs)
     lost = means(retransmitted, runs)
     return {
         (f"{kind}: {name}", column): cells[kind, name]
-        for column, cells in {"throughput": found, "retransmissions": lost}.items()
+        for column, cells in {"throughput": rates, "retransmissions": lost}.items()
         for kind, name in cells
     }
 
@@ -99,10 +99,10 @@ def predecessors(runs: Runs) -> Values:
     def queue(run: tc.Run) -> float:
         return run.queue_mean(before=5, link="bottleneck")
 
-    found = {**OF_TRANSFER, "queue": queue}
+    metrics = {**OF_TRANSFER, "queue": queue}
     return {
         (row, name): cell
-        for row, metric in found.items()
+        for row, metric in metrics.items()
         for name, cell in means(metric, runs).items()
     }
 
@@ -130,9 +130,9 @@ def pairs_by_buffer(runs: Runs) -> Values:
     """As `pairs`, throughput of the 300 KB transfer for each of the two buffers."""
     values: Numbers = {}
     for buffer in s.PAIR_BUFFERS:
-        mine = {key: run for key, run in runs.items() if key[2] == buffer}
-        found = _of_pairs(mine, throughput, 0)
-        values |= _with_ratios(found, f"throughput, {buffer} buffers", f"ratio, {buffer} buffers")
+        of_buffer = {key: run for key, run in runs.items() if key[2] == buffer}
+        pairs = _of_pairs(of_buffer, throughput, 0)
+        values |= _with_ratios(pairs, f"throughput, {buffer} buffers", f"ratio, {buffer} buffers")
     return values
 
 
@@ -159,10 +159,10 @@ def _of_pairs(runs: Runs, metric: Callable[[tc.Run, int], float], k: int) -> dic
     }
 
 
-def _with_ratios(found: Mapping[str, Measured], row: str, ratio: str) -> Numbers:
-    base = found[column(s.RENO, s.RENO)]
-    values: Numbers = {(row, name): cell for name, cell in found.items()}
-    return values | {(ratio, name): to(cell, base) for name, cell in found.items()}
+def _with_ratios(cells: Mapping[str, Measured], row: str, ratio: str) -> Numbers:
+    base = cells[column(s.RENO, s.RENO)]
+    values: Numbers = {(row, name): cell for name, cell in cells.items()}
+    return values | {(ratio, name): to(cell, base) for name, cell in cells.items()}
 
 
 def column(small: str, large: str) -> str:
@@ -182,12 +182,12 @@ def vegas_background(runs: Runs) -> Values:
     for row in ("throughput", "retransmissions"):
         metric = OF_TRANSFER[row]
         for kind in s.TABLE:
-            one, base = (
+            beside_vegas, base = (
                 {run: metric(runs[background, kind, run]) for run in s.RUNS}
                 for background in (s.VEGAS, s.RENO)
             )
             mean = float(np.mean(list(base.values())))
-            differences = {run: (one[run] - base[run]) / mean for run in s.RUNS}
+            differences = {run: (beside_vegas[run] - base[run]) / mean for run in s.RUNS}
             values[f"{row}, change", kind] = over_seeds(differences)
     return values
 
@@ -196,8 +196,8 @@ def loads(runs: Runs) -> Values:
     """Table IV for each load or clock, the second part of a key: rows "throughput Reno" ..."""
     values: Numbers = {}
     for load in dict.fromkeys(key[1] for key in runs):
-        found = transfers({(k, run): one for (k, n, run), one in runs.items() if n == load})
-        for (row, kind), cell in found.items():
+        cells = transfers({(k, run): r for (k, n, run), r in runs.items() if n == load})
+        for (row, kind), cell in cells.items():
             if "ratio" not in row:
                 values[f"{row} {kind.split('-')[0]}", f"{load}"] = cell
             elif kind == s.VEGAS:
@@ -242,9 +242,9 @@ def fairness(runs: Runs, index: Callable[[tc.Run], float] = jain) -> Values:
     Columns combine results as the paper does. Runs are by (kind, number, delays, run).
     """
     together: dict[Any, Any] = {}
-    for k, ((kind, n, delays, _), one) in enumerate(runs.items(), 1):
+    for k, ((kind, n, delays, _), r) in enumerate(runs.items(), 1):
         name = "16" if n == 16 else f"2 and 4, {delays}"
-        together[kind.split("-")[0], name, k] = one
+        together[kind.split("-")[0], name, k] = r
     return dict(means(index, together))
 
 
@@ -256,9 +256,9 @@ def fairness_settings(runs: Runs) -> Values:
     """As `fairness`, rows "Reno: 10 buffers" ..."""
     values: Numbers = {}
     for setting in s.FAIR_SETTINGS:
-        mine = {key[1:]: run for key, run in runs.items() if key[0] == setting}
-        found = fairness(mine, FAIR_MEASURES.get(setting, jain))
-        values |= {(f"{kind}: {setting}", name): cell for (kind, name), cell in found.items()}
+        of_setting = {key[1:]: run for key, run in runs.items() if key[0] == setting}
+        cells = fairness(of_setting, FAIR_MEASURES.get(setting, jain))
+        values |= {(f"{kind}: {setting}", name): cell for (kind, name), cell in cells.items()}
     return values
 
 
@@ -276,8 +276,8 @@ def mixed(runs: Runs) -> Values:
 
     def of(kind: str) -> Callable[[tc.Run], float]:
         def index(run: tc.Run) -> float:
-            mine = run.data["controller"].values == s.KINDS[kind].controller
-            return tc.jain_index(rates(run)[mine]) if mine.any() else np.nan
+            members = run.data["controller"].values == s.KINDS[kind].controller
+            return tc.jain_index(rates(run)[members]) if members.any() else np.nan
 
         return index
 
@@ -301,18 +301,18 @@ def stability(runs: Runs) -> Values:
         data = (run.data["delivered"] * run.data["payload"]).sum()
         return float(8 * data / end / run.data["rate"][0])
 
-    found = means(share, runs)
+    cells = means(share, runs)
     return {
         (kind.split("-")[0], f"{buffer} buffers, {rate} KB/s"): cell
-        for (kind, buffer, rate), cell in found.items()
+        for (kind, buffer, rate), cell in cells.items()
     }
 
 
 def latency(run: tc.Run) -> float:
     """Mean completion time of an item of a TELNET conversation, ms."""
     items = run.fct()
-    mine = items["flow"] == "tcplib/telnet"
-    return 1e3 * float(items.loc[mine, "fct_s"].mean())
+    telnet = items["flow"] == "tcplib/telnet"
+    return 1e3 * float(items.loc[telnet, "fct_s"].mean())
 
 
 def queues(runs: Runs) -> Values:
@@ -326,10 +326,10 @@ def queues(runs: Runs) -> Values:
     for row, metric in metrics.items():
         for kind, cell in means(metric, runs).items():
             values[row, kind.split("-")[0]] = cell
-    one, base = (values["TELNET latency", name] for name in ("Vegas", "Reno"))
-    assert isinstance(one, Measured)
-    assert isinstance(base, Measured)
-    values["TELNET latency, reduction", "Vegas"] = 1 - one.value / base.value
+    vegas, reno = (values["TELNET latency", name] for name in ("Vegas", "Reno"))
+    assert isinstance(vegas, Measured)
+    assert isinstance(reno, Measured)
+    values["TELNET latency, reduction", "Vegas"] = 1 - vegas.value / reno.value
     return values
 
 
@@ -365,20 +365,20 @@ def finished(run: tc.Run) -> float:
 
 def internet(runs: Runs) -> Values:
     """Table I: ratios to Reno, and timeouts; runs by (kind, size, run)."""
-    found = transfers({(kind, run): one for (kind, _, run), one in runs.items()})
-    shown = ("throughput ratio", "retransmit ratio", "coarse timeouts")
-    return {key: cell for key, cell in found.items() if key[0] in shown}
+    cells = transfers({(kind, run): r for (kind, _, run), r in runs.items()})
+    rows = ("throughput ratio", "retransmit ratio", "coarse timeouts")
+    return {key: cell for key, cell in cells.items() if key[0] in rows}
 
 
 def by_size(runs: Runs) -> Values:
     """Table II: ratios of Vegas to Reno and timeouts, by size."""
     values: Numbers = {}
     for size in s.INTERNET_SIZES:
-        of_size = {(k, run): one for (k, n, run), one in runs.items() if n == size}
-        found = transfers(of_size)
+        of_size = {(k, run): r for (k, n, run), r in runs.items() if n == size}
+        cells = transfers(of_size)
         for row in ("throughput ratio", "retransmit ratio"):
-            values[row, f"{size} KB"] = found[row, s.VEGAS]
+            values[row, f"{size} KB"] = cells[row, s.VEGAS]
         for kind in (s.RENO, s.VEGAS):
             name = f"coarse timeouts {kind.split('-')[0]}"
-            values[name, f"{size} KB"] = found["coarse timeouts", kind]
+            values[name, f"{size} KB"] = cells["coarse timeouts", kind]
     return values

@@ -47,8 +47,8 @@ def reproduce(options: argparse.Namespace) -> None:
     else:
         print(_ranking(table))
     if options.accept:
-        shown = [*tables.accept(lines), references.accept(references.simulate(table))]
-        for file in shown:
+        files = [*tables.accept(lines), references.accept(references.simulate(table))]
+        for file in files:
             print(f"wrote {file}", file=sys.stderr)
     elif changes := tables.moved(table, tables.stored()):
         print(f"{len(changes)} numbers differ from experiments/data/variants.csv:", *changes[:20],

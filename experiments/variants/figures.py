@@ -50,15 +50,15 @@ def draw(table: Table | None = None) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    shown = distinct(stored() if table is None else table)
-    networks = [name for name in NETWORKS if any(key[0] == name for key in shown)]
-    order = list(ranks(shown))
+    entries = distinct(stored() if table is None else table)
+    networks = [name for name in NETWORKS if any(key[0] == name for key in entries)]
+    order = list(ranks(entries))
     with plots.style():
         figure, axes = plt.subplots(
             1, len(MAIN), sharey=True, figsize=(plots.WIDTH, 1.6 + 0.152 * len(order))
         )
         for ax, measure in zip(axes, MAIN, strict=True):
-            bar = _panel(ax, shown, measure, order, networks)
+            bar = _panel(ax, entries, measure, order, networks)
             _scale(figure, ax, bar, measure)
         axes[0].set_yticks(np.arange(len(order)) + 0.5, order)
         axes[0].set_ylim(len(order), 0)
@@ -118,10 +118,10 @@ def _colours(measure: str) -> tuple[Any, Any]:
     return colours.with_extremes(bad=REFUSED), norm
 
 
-def _scale(figure: Figure, ax: Axes, shown: ScalarMappable, measure: str) -> None:
+def _scale(figure: Figure, ax: Axes, mapped: ScalarMappable, measure: str) -> None:
     from matplotlib.ticker import NullLocator
 
-    bar = figure.colorbar(shown, ax=ax, location="bottom", fraction=0.02, pad=0.015, aspect=18)
+    bar = figure.colorbar(mapped, ax=ax, location="bottom", fraction=0.02, pad=0.015, aspect=18)
     ticks = {
         "fair": ([0, 100, MEASURES["fair"].limit], ["0", "100", "never"]),
         "jain": ([0.5, 0.75, 1], ["0.5", "0.75", "1"]),

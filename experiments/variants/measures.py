@@ -69,7 +69,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
 }
 MAIN = ("fair", "jain", "utilization", "ratio")
-TIMES = tuple(name for name, one in MEASURES.items() if one.unit == "s")
+TIMES = tuple(name for name, m in MEASURES.items() if m.unit == "s")
 
 
 def of_sharing(run: tc.Run) -> dict[str, float]:

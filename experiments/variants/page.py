@@ -68,9 +68,9 @@ class Shown(NamedTuple):
 
 def level(measure: str, value: float) -> int:
     """Colour of a value, 0 (best) to 4."""
-    one = MEASURES[measure]
-    good = goodness(measure, value / one.limit if one.unit == "s" else value)
-    bounds = LEVELS["s" if one.unit == "s" else measure]
+    definition = MEASURES[measure]
+    good = goodness(measure, value / definition.limit if definition.unit == "s" else value)
+    bounds = LEVELS["s" if definition.unit == "s" else measure]
     return sum(good < bound for bound in bounds)
 
 
@@ -121,18 +121,18 @@ def cause(table: Table, key: Key, known: Mapping[Key, Reference]) -> tuple[str, 
     network, controller, measure = key
     reference = known.get(key)
     if reference and references.by_phases(table, key, reference):
-        return "phases", f"packets without phases: {_told(measure, reference.phases)}"
+        return "phases", f"packets without phases: {_entry_text(measure, reference.phases)}"
     if reference and references.by_windows(table, key, reference):
-        both = " and ".join(_told(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
+        both = " and ".join(_entry_text(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
         return "windows", f"with larger windows: {both}"
     indices = [table[network, controller, m].entries["jain"] for m in ("packet", "fluid")]
-    near = min(abs(one.mean - 0.95) for one in indices) <= NEAR
+    near = min(abs(index.mean - 0.95) for index in indices) <= NEAR
     if measure == "fair" and near and agree("jain", *indices):
         return "level", f"Jain indices {indices[0].mean:.3f} and {indices[1].mean:.3f}"
     return "", ""
 
 
-def _told(measure: str, entry: Entry) -> str:
+def _entry_text(measure: str, entry: Entry) -> str:
     text, spread, _ = cell(measure, entry)
     return f"{text} &plusmn; {spread}" if spread else text
 

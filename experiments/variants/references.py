@@ -53,7 +53,7 @@ def larger(network: str) -> n.Setting:
     of = n.NETWORKS[network]
     queue = of.queue
     if queue is not None:
-        params = tuple((p, v * TIMES if "thresh" in p else v) for p, v in queue.params)
+        params = tuple((k, v * TIMES if "thresh" in k else v) for k, v in queue.params)
         queue = replace(queue, params=params)
     return replace(of, rate=of.rate * TIMES, buffer=of.buffer * TIMES, queue=queue)
 
@@ -64,14 +64,14 @@ def removes(before: tuple[Entry, Entry], after: tuple[Entry, Entry], measure: st
     They must agree as in the table. Relative to the larger number, their difference must be at most
     half of that before, and their confidence intervals together at most that before.
     """
-    (packet, fluid), (one, other) = before, after
+    (packet, fluid), (packet_after, fluid_after) = before, after
     size = abs(packet.mean - fluid.mean) / max(abs(packet.mean), abs(fluid.mean))
-    scale = max(abs(one.mean), abs(other.mean))
+    scale = max(abs(packet_after.mean), abs(fluid_after.mean))
     if scale == 0:
         return True
     width = sum(0.0 if math.isnan(e.half_width) else e.half_width for e in after)
-    apart = abs(one.mean - other.mean)
-    return agree(measure, one, other) and max(2 * apart, width) / scale <= size
+    apart = abs(packet_after.mean - fluid_after.mean)
+    return agree(measure, packet_after, fluid_after) and max(2 * apart, width) / scale <= size
 
 
 def _of(table: Table, key: Key) -> tuple[Entry, Entry]:
@@ -104,18 +104,18 @@ def simulate(
         keys: the differences. Default: all of the table.
         progress: show a progress bar. Default: on a terminal only.
     """
-    wanted = list(far_apart(table) if keys is None else keys)
-    plain = _numbers(wanted, SEEDS, "packet", _with_random_hosts, progress)
-    found = {key: Reference(plain[key]) for key in wanted}
+    chosen = list(far_apart(table) if keys is None else keys)
+    plain = _numbers(chosen, SEEDS, "packet", _with_random_hosts, progress)
+    references = {key: Reference(plain[key]) for key in chosen}
     rest = [
-        key for key in wanted
-        if not by_phases(table, key, found[key]) and larger(key[0]).rate <= LARGEST
+        key for key in chosen
+        if not by_phases(table, key, references[key]) and larger(key[0]).rate <= LARGEST
     ]  # fmt: skip
     models = [
         _numbers(rest, WINDOWS_SEEDS, model, _larger, progress) for model in ("packet", "fluid")
     ]
-    return found | {
-        key: found[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
+    return references | {
+        key: references[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
     }
 
 

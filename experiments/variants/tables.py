@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tcpcc as tc
-from experiments import kept
+from experiments import number_store
 from experiments.expected import ROUNDING, this_platform
 from experiments.harness import NAMES
 from experiments.published import DATA
@@ -107,13 +107,13 @@ def reproduce(
         raise unknown("network", name, n.NETWORKS)
     for name in set(in_models) - set(MODELS):
         raise unknown("model of variants", name, MODELS)
-    found = {
+    entries = {
         (network, model): _of_network(network, model, tuple(seeds), cache, jobs, progress)
         for model in in_models
         for network in chosen
     }
     return [
-        found[network, model][controller]
+        entries[network, model][controller]
         for network in chosen
         for controller in sorted(CONTROLLERS)
         for model in in_models
@@ -129,12 +129,12 @@ def _of_network(
     progress: bool | None,
 ) -> dict[str, Line]:
     """Lines by controller. What a model refuses is not stored: it is refused again at once."""
-    code = kept.digest(n.sharing, of_sharing)
+    code = number_store.digest(n.sharing, of_sharing)
     item = f"{network}-{'_'.join(map(str, seeds))}"
-    there = kept.load(cache, "variants", item, model, code) if cache else None
+    stored = number_store.load(cache, "variants", item, model, code) if cache else None
     values: dict[tuple[str, str], tuple[float, ...]] = {
-        key: tuple(math.nan if one is None else one for one in numbers)
-        for key, numbers in (there or {}).items()
+        key: tuple(math.nan if number is None else number for number in numbers)
+        for key, numbers in (stored or {}).items()
     }
     done = {controller for controller, _ in values}
     todo = [name for name in sorted(CONTROLLERS) if name not in done]
@@ -142,10 +142,10 @@ def _of_network(
     values |= fresh
     if cache is not None and fresh:
         finite = {
-            key: tuple(None if math.isnan(one) else one for one in numbers)
+            key: tuple(None if math.isnan(number) else number for number in numbers)
             for key, numbers in values.items()
         }
-        kept.store(cache, "variants", item, model, code, finite)
+        number_store.store(cache, "variants", item, model, code, finite)
     return {
         name: Line(
             network,
@@ -168,20 +168,20 @@ def _simulated(
 ) -> tuple[dict[tuple[str, str], tuple[float, ...]], dict[str, str]]:
     """Numbers by (controller, measure), and the reasons of refusals by controller."""
     refused: dict[str, str] = {}
-    wanted: list[tuple[str, int, Any, tc.Scenario]] = []
+    tasks: list[tuple[str, int, Any, tc.Scenario]] = []
     for name in controllers:
         try:
             for seed in seeds:
                 for make, measure in ((n.sharing, of_sharing), (n.beside_reno, of_beside_reno)):
-                    wanted.append((name, seed, measure, make(name, network, seed)))
+                    tasks.append((name, seed, measure, make(name, network, seed)))
         except TcpccError as error:
             refused[name] = _reason(error)
     measured: dict[tuple[str, int], dict[str, float]] = {}
-    scenarios = [scenario for *_, scenario in wanted]
+    scenarios = [scenario for *_, scenario in tasks]
     with Simulations(scenarios, model, jobs=jobs) as simulations:
         title = f"{n.NETWORKS[network].title}, {NAMES[model]}"
         for index, run in simulations.finished(progress, title):
-            name, seed, measure, _ = wanted[index]
+            name, seed, measure, _ = tasks[index]
             if isinstance(run, tc.Run):
                 measured.setdefault((name, seed), {}).update(measure(run))
             elif isinstance(run, TcpccError | FloatingPointError):
@@ -190,7 +190,7 @@ def _simulated(
                 raise run
     values = {
         (name, m): tuple(measured[name, seed][m] for seed in seeds)
-        for name in dict.fromkeys(name for name, *_ in wanted)
+        for name in dict.fromkeys(name for name, *_ in tasks)
         if name not in refused
         for m in MEASURES
     }
@@ -207,10 +207,10 @@ def _reason(error: Exception) -> str:
 
 def entry(measure: str, values: Iterable[float]) -> Entry:
     """Mean and 95 % confidence interval over seeds."""
-    found = np.array(list(values), dtype=float)
-    never = int(np.isnan(found).sum())
-    mean = mean_ci(np.where(np.isnan(found), MEASURES[measure].limit, found))
-    return Entry(mean.mean, mean.half_width, never, found.size)
+    numbers = np.array(list(values), dtype=float)
+    never = int(np.isnan(numbers).sum())
+    mean = mean_ci(np.where(np.isnan(numbers), MEASURES[measure].limit, numbers))
+    return Entry(mean.mean, mean.half_width, never, numbers.size)
 
 
 def summary(lines: Iterable[Line]) -> Table:
@@ -260,20 +260,20 @@ def ranks(table: Table, model: str = "packet") -> dict[str, float]:
             good = [round(goodness(m, entries[m].mean), 3) for entries in rows.values()]
             for controller, rank in zip(rows, rankdata([-g for g in good]), strict=True):
                 places.setdefault(controller, []).append(float(rank))
-    mean = {controller: float(np.mean(each)) for controller, each in places.items()}
+    mean = {controller: float(np.mean(of_network)) for controller, of_network in places.items()}
     return dict(sorted(mean.items(), key=lambda pair: pair[1]))
 
 
 def over_networks(table: Table, controller: str, model: str, measure: str) -> float:
     """Mean of a measure over the networks, of a ratio the geometric mean; NaN if all refuse."""
-    found = [
+    values = [
         row.entries[measure].mean
         for (_, name, of), row in table.items()
         if (name, of) == (controller, model) and row.entries
     ]
-    if not found:
+    if not values:
         return math.nan
-    return float(np.exp(np.mean(np.log(found))) if measure == "ratio" else np.mean(found))
+    return float(np.exp(np.mean(np.log(values))) if measure == "ratio" else np.mean(values))
 
 
 # Differences between the models.
@@ -284,21 +284,21 @@ def agree(measure: str, packet: Entry, fluid: Entry) -> bool:
     tenth of its limit)."""
     apart = abs(packet.mean - fluid.mean)
     room = sum(0.0 if math.isnan(e.half_width) else e.half_width for e in (packet, fluid))
-    one = MEASURES[measure]
-    return apart <= max(room, 0.1 * (one.limit if one.unit == "s" else packet.mean))
+    definition = MEASURES[measure]
+    return apart <= max(room, 0.1 * (definition.limit if definition.unit == "s" else packet.mean))
 
 
 def far_apart(table: Table) -> list[tuple[str, str, str]]:
     """(network, controller, measure) of the main measures in which fluid differs from packets."""
-    found = []
+    keys = []
     for (network, controller, model), row in table.items():
         if model != "fluid" or not row.entries:
             continue
         of_packets = table[network, controller, "packet"].entries
-        found += [
+        keys += [
             (network, controller, m) for m in MAIN if not agree(m, of_packets[m], row.entries[m])
         ]
-    return found
+    return keys
 
 
 # Files.

@@ -108,12 +108,12 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
         for k, (ax, legacy) in enumerate(zip(axes, s.LEGACY, strict=True)):
             ax.plot(fine, [tables.LAWS["sawtooth"](b) for b in fine], color=plots.BLACK, lw=0.8,
                     ls=plots.DASHES[2], label="(2 + b) / (3 b)")  # fmt: skip
-            for model, found in values.items():
+            for model, numbers in values.items():
                 for name in s.PROPOSALS:
-                    cells = [found[f"{name} / {legacy}", column] for column in s.BUFFERS]
+                    cells = [numbers[f"{name} / {legacy}", column] for column in s.BUFFERS]
                     curve(ax, sizes, cells, model, name)
-            told = [printed[f"Proposal / {legacy}", column] for column in s.BUFFERS]
-            charts.published(ax, sizes, told, mfc="none", ms=8)
+            points = [printed[f"Proposal / {legacy}", column] for column in s.BUFFERS]
+            charts.published(ax, sizes, points, mfc="none", ms=8)
             ax.set_xscale("log")
             logarithmic_ratio(ax, 0.45, 4)
             ax.set_xticks(sizes, [f"{b:g}" for b in sizes])
@@ -140,8 +140,8 @@ def draw_laws(values: Mapping[str, Cells]) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.46))
         for (name, law), colour, dashes in looks:
             ax.plot(fine, [law(b) for b in fine], color=colour, ls=dashes, label=name)
-        for model, found in values.items():
-            cells = [found[tables.SIMULATED, tables.column(b)] for b in s.LAW_BUFFERS]
+        for model, numbers in values.items():
+            cells = [numbers[tables.SIMULATED, tables.column(b)] for b in s.LAW_BUFFERS]
             label, colour = tables.SIMULATED, COLOURS["Westwood"]
             charts.curve(ax, s.LAW_BUFFERS, cells, model, label, color=colour)
             ax.lines[-1].set_linestyle("none")
@@ -210,9 +210,9 @@ def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figur
             1, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5)
         )
         for k, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
-            for model, found in values.items():
+            for model, numbers in values.items():
                 for name in panel.names:
-                    _points(ax, name, panel.columns, model, found)
+                    _points(ax, name, panel.columns, model, numbers)
             ax.set_xlabel("Legacy throughput L")
             charts.title(ax, k, panel.title)
         axes[0].set_ylabel("Utilization gain G")
@@ -239,13 +239,15 @@ def _legend(ax: Axes, panels: Sequence[Panel], models: Iterable[str]) -> None:
         ax.plot([], [], "o", label=label, color=plots.BLACK, **look, **filling)
 
 
-def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, found: Cells) -> None:
-    legacy, gain = ([found[f"{axis} {name}", each] for each in columns.values()] for axis in "LG")
+def _points(ax: Axes, name: str, columns: Mapping[str, str], model: str, numbers: Cells) -> None:
+    legacy, gain = (
+        [numbers[f"{axis} {name}", column] for column in columns.values()] for axis in "LG"
+    )
     look: dict[str, Any] = {"color": COLOURS[name], "ls": "none", "ms": 5}
     if model == "fluid":
         look |= {"mfc": "none", "mew": 0.9}
-    for one, other, shape in zip(legacy, gain, SHAPES, strict=False):
-        ax.plot(one.value, other.value, shape, **look)
+    for x, y, shape in zip(legacy, gain, SHAPES, strict=False):
+        ax.plot(x.value, y.value, shape, **look)
     if model == "packet":
         bars: dict[str, Any] = {"color": COLOURS[name], "lw": 2, "alpha": 0.35, "zorder": 1}
         charts.ranges(ax, [cell.value for cell in gain], legacy, across=True, **bars)
@@ -278,9 +280,9 @@ def draw_fairness(values: Mapping[str, Cells]) -> Figure:
     with plots.style():
         figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.7))
         for k, (ax, link) in enumerate(zip(axes, s.RTT_LINKS, strict=True)):
-            for model, found in values.items():
+            for model, numbers in values.items():
                 for name in s.PROPOSALS:
-                    cells = [found[f"{name}, {link}", f"N = {n}"] for n in s.RTT_COUNTS]
+                    cells = [numbers[f"{name}, {link}", f"N = {n}"] for n in s.RTT_COUNTS]
                     curve(ax, s.RTT_COUNTS, cells, model, name)
             ax.set_xticks(s.RTT_COUNTS)
             ax.set_xlabel("Number of flows N")
@@ -311,9 +313,9 @@ def draw_classes(values: Mapping[str, Cells]) -> Figure:
             for name, colour, dashes in looks:
                 law = [tables.LAWS[name](b) for b in own]
                 ax.plot(1e3 * fine, law, color=colour, ls=dashes, lw=0.9, label=name)
-            for model, found in values.items():
+            for model, numbers in values.items():
                 for name in s.PROPOSALS:
-                    cells = [found[of, f"{name} / Reno, {link}"] for of in s.RTT_CLASSES]
+                    cells = [numbers[of, f"{name} / Reno, {link}"] for of in s.RTT_CLASSES]
                     curve(ax, middle, cells, model, name)
             logarithmic_ratio(ax, 0.35, 2)
             ax.set_xlabel("Round-trip time without queueing (ms)")

@@ -230,14 +230,14 @@ def unlike(kind: str, link: str, n: int, seed: int) -> tc.Scenario:
     kinds = half(kind, n)[:: -1 if seed % 2 else 1]
     flows = [
         tc.Flow(
-            each,
+            controller,
             start=start,
             recovery="reno",
             packet_size=PACKET,
             access_delay=rtt / 2 - 2 * NEAR,
             transport=tc.Transport.ns2(),
         )
-        for each, start, rtt in zip(kinds, starts(seed, n), trips, strict=True)
+        for controller, start, rtt in zip(kinds, starts(seed, n), trips, strict=True)
     ]
     net = tc.dumbbell(rate, NEAR, buffer, access_rate=1e9, access_delay=NEAR)
     duration = round(min(max(3 * cycle(rate, buffer, trips), 100), 200))

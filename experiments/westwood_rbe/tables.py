@@ -77,14 +77,14 @@ def points(runs: Runs) -> dict[tuple[str, int, int], np.ndarray]:
     Returns:
         Arrays of shape [seed, 2] by (name, buffer, flows).
     """
-    found: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    pairs: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
     names = {kind: name for name, kind in s.PROPOSALS.items()}
     for (kind, buffer, n, seed), run in runs.items():
         if kind in names:
             base = runs[s.RENO, buffer, n, seed]
             point = reno_rate(run) / reno_rate(base), utilization(run) / utilization(base)
-            found.setdefault((names[kind], buffer, n), []).append(point)
-    return {key: np.array(each) for key, each in found.items()}
+            pairs.setdefault((names[kind], buffer, n), []).append(point)
+    return {key: np.array(values) for key, values in pairs.items()}
 
 
 def place(buffer: int, n: int) -> str:
@@ -94,8 +94,8 @@ def place(buffer: int, n: int) -> str:
 def tradeoff(runs: Runs) -> Values:
     """Rows "L Westwood" ..., columns "B = 67, N = 2" ..."""
     return {
-        (f"{axis} {name}", place(buffer, n)): over_seeds(dict(enumerate(each[:, k], 1)))
-        for (name, buffer, n), each in points(runs).items()
+        (f"{axis} {name}", place(buffer, n)): over_seeds(dict(enumerate(values[:, k], 1)))
+        for (name, buffer, n), values in points(runs).items()
         for k, axis in enumerate("LG")
     }
 
@@ -117,27 +117,27 @@ def classes(runs: Runs) -> Values:
     Columns "name / Reno": mean throughput of a kind divided by that of the Reno flows. Columns
     "Reno beside name": mean throughput of the Reno flows divided by that of all flows.
     """
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    ratios: dict[tuple[str, str], dict[int, float]] = {}
     for row in sorted({row for row, _, _ in runs}):
         name, link = row.split(", ")
         for seed in s.SEEDS:
             shares, reno, trips = _pooled([runs[key] for key in runs if key[::2] == (row, seed)])
             for of, (low, high) in s.RTT_CLASSES.items():
                 chosen = (trips > low + 1e-9) & (trips <= high + 1e-9)
-                theirs = shares[chosen & reno].mean()
-                ratio = shares[chosen & ~reno].mean() / theirs
-                found.setdefault((of, f"{name} / Reno, {link}"), {})[seed] = ratio
-                found.setdefault((of, f"Reno beside {name}, {link}"), {})[seed] = theirs
-    return {key: over_seeds(of_seed) for key, of_seed in found.items()}
+                reno_share = shares[chosen & reno].mean()
+                ratio = shares[chosen & ~reno].mean() / reno_share
+                ratios.setdefault((of, f"{name} / Reno, {link}"), {})[seed] = ratio
+                ratios.setdefault((of, f"Reno beside {name}, {link}"), {})[seed] = reno_share
+    return {key: over_seeds(of_seed) for key, of_seed in ratios.items()}
 
 
 def _pooled(runs: Sequence[tc.Run]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Arrays over all flows of `runs`: throughput / mean of its run, whether Reno, base RTT."""
-    each = [rates(run) for run in runs]
+    of_runs = [rates(run) for run in runs]
     return (
-        np.concatenate([one / one.mean() for one in each]),
+        np.concatenate([goodputs / goodputs.mean() for goodputs in of_runs]),
         np.concatenate([run.data["controller"].values == s.RENO for run in runs]),
-        np.concatenate([s.round_trips(len(one)) for one in each]),
+        np.concatenate([s.round_trips(len(goodputs)) for goodputs in of_runs]),
     )
 
 

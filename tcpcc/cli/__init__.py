@@ -197,7 +197,7 @@ def parser() -> argparse.ArgumentParser:
         "league", league_of, "Evaluate many controllers; print how many criteria each one fails."
     )
     ranked.add_argument("controllers", nargs="*", help="names; default: all")
-    ranked.add_argument("--out", type=Path, metavar="DIR", help="write dossiers, league, numbers")
+    ranked.add_argument("--out", type=Path, metavar="DIR", help="write evaluations, table, numbers")
     _evaluating(ranked)
 
     worst = command("attack", attack_one, "Search for the worst scenario of a controller.")
@@ -685,7 +685,7 @@ _RECORD = "record"  # column with the digest of a run's record
 
 def _digest(run: Any) -> str:
     """Hash of all numbers in a record."""
-    from tcpcc.engine.framed import digest
+    from tcpcc.engine.framing import digest
     from tcpcc.engine.source import encoded
 
     return digest(*(encoded(variable.values) for variable in run.data.variables.values()))

@@ -408,11 +408,11 @@ class Controller(Definition):
     def extras(self) -> list[str]:
         """What it has that needs packets: rules, state and settings of the second table, and fields
         of the sample."""
-        told = ("on_lost_packet", "on_timer", "on_start", "on_open")
-        found = [n for n in ("every_ack", "stamps") if getattr(self, n)]
-        found += [n for n in told if self.rules[n]]
-        found += [n for n in ("pacing_rate",) if n in self.state]
-        return found + [f"a.{name}" for name in self.reads_of_packets]
+        rules = ("on_lost_packet", "on_timer", "on_start", "on_open")
+        extras = [n for n in ("every_ack", "stamps") if getattr(self, n)]
+        extras += [n for n in rules if self.rules[n]]
+        extras += [n for n in ("pacing_rate",) if n in self.state]
+        return extras + [f"a.{name}" for name in self.reads_of_packets]
 
     @cached_property
     def reads_of_packets(self) -> list[str]:

@@ -123,9 +123,9 @@ def make_table(top=100_000):
         return balance(window, loss, logarithmic(window, low, high, b))
 
     windows, last = [low], 1.0
-    while (found := bisect_right(range(top), last + 1, lo=int(windows[-1]), key=a)) < top:
-        windows.append(found)
-        last = a(found)
+    while (window := bisect_right(range(top), last + 1, lo=int(windows[-1]), key=a)) < top:
+        windows.append(window)
+        last = a(window)
     return tuple(float(w) for w in windows)
 
 

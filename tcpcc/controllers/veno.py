@@ -33,8 +33,8 @@ def on_ack(s, p, ack):
 
 
 def on_loss(s, p, ack):
-    kept = p.random_loss if s.backlog < p.beta else 0.5
-    s.ssthresh = max(kept * ack.window, 2.0)  # (3)
+    share = p.random_loss if s.backlog < p.beta else 0.5
+    s.ssthresh = max(share * ack.window, 2.0)  # (3)
     s.cwnd = s.ssthresh
 
 

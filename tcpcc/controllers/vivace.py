@@ -102,8 +102,8 @@ def slope(s, p, i):
     spread = s.n[i] * s.tt[i] - s.t[i] * s.t[i]
     if spread <= 0:
         return 0.0
-    found = (s.n[i] * s.tr[i] - s.t[i] * s.r[i]) / spread
-    return found if abs(found) >= p.tolerance else 0.0
+    gradient = (s.n[i] * s.tr[i] - s.t[i] * s.r[i]) / spread
+    return gradient if abs(gradient) >= p.tolerance else 0.0
 
 
 def utility(s, p, i):
@@ -113,16 +113,16 @@ def utility(s, p, i):
     return x**p.exponent - p.latency * x * slope(s, p, i) - p.loss * x * lost
 
 
-def is_told(s, i):
+def is_complete(s, i):
     """Whether the interval gives a valid result."""
     return s.limited[i] == 0 and s.arrived[i] + s.lost[i] >= FEWEST
 
 
 def start_on(s, p):
     """(2)."""
-    found = utility(s, p, 0)
-    if found > s.utility:
-        s.utility = found
+    measured = utility(s, p, 0)
+    if measured > s.utility:
+        s.utility = measured
         s.rate *= 2
     else:
         s.rate /= 2
@@ -159,7 +159,7 @@ def on_ack(s, p, a):
     note(s, a)
     if s.watched < 3 or s.later[0] < FEWEST or (s.mode == PROBING and s.later[1] < FEWEST):
         return
-    if is_told(s, 0) and (s.mode == STARTING or is_told(s, 1)):
+    if is_complete(s, 0) and (s.mode == STARTING or is_complete(s, 1)):
         if s.mode == STARTING:
             start_on(s, p)
         else:

@@ -16,7 +16,7 @@ from tcpcc.bars import is_watched
 from tcpcc.engine.jit import INTERPRETED
 
 _log = logging.getLogger(__name__)
-_said: set[str] = set()
+_printed: set[str] = set()
 
 
 def compiling(what: str, seconds: float) -> None:
@@ -26,19 +26,19 @@ def compiling(what: str, seconds: float) -> None:
 
 def compiling_a_part() -> None:
     """Announce that a single function is compiled, unless a larger compilation is announced."""
-    if not _said:
+    if not _printed:
         _say("compiling new rules, once: some seconds")
 
 
 def _say(text: str) -> None:
-    if text not in _said:
+    if text not in _printed:
         _log.info(text)
-    if text not in _said and _is_wanted():
+    if text not in _printed and _should_print():
         print(f"tcpcc: {text}", file=sys.stderr, flush=True)
-    _said.add(text)
+    _printed.add(text)
 
 
-def _is_wanted() -> bool:
+def _should_print() -> bool:
     """Whether a person watches this process, and it is not one of several workers."""
     if INTERPRETED or os.environ.get("TCPCC_QUIET", "0") != "0":
         return False

@@ -38,28 +38,28 @@ def _root() -> Path:
 
 
 def _prune(root: Path) -> None:
-    folders = sorted(root.glob("*-*"), key=lambda p: p.stat().st_mtime, reverse=True)
+    folders = sorted(root.glob("*-*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in folders[_KEEP:]:
         _log.info("removed %s, of other sources", old)
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _one_at_a_time(compile_one: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
+def _serialized(compile_signature: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
     """Let one process at a time compile.
 
     The system releases the lock when a process ends, even after a crash. On a disk without locks
     every process compiles for itself.
     """
 
-    @wraps(compile_one)
+    @wraps(compile_signature)
     def compile_or_take(signature: Any) -> Any:
-        with ExitStack() as held:
+        with ExitStack() as locks:
             with suppress(OSError, NotImplementedError):
-                held.enter_context(filelock.FileLock(lock))
+                locks.enter_context(filelock.FileLock(lock))
             begin = time.perf_counter()
-            made = compile_one(signature)
+            overload = compile_signature(signature)
             _log.debug("%s: ready after %.2f s", lock.parent, time.perf_counter() - begin)
-            return made
+            return overload
 
     return compile_or_take
 
@@ -77,17 +77,17 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
     place = root / folder
     try:
         is_new = not place.exists()
-        for each in (root, place.parent, place):
+        for directory in (root, place.parent, place):
             if is_new:
-                each.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
-            _refuse_if_others_can_write(each)
+                directory.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+            _refuse_if_others_can_write(directory)
         if is_new:
             _prune(root)
     except OSError as error:
         _cannot_write(error)
         prepare()
         return dispatcher
-    keep(dispatcher, place, prepare, partial(_one_at_a_time, lock=place / "lock"), _cannot_write)
+    keep(dispatcher, place, prepare, partial(_serialized, lock=place / "lock"), _cannot_write)
     return dispatcher
 
 
@@ -95,11 +95,11 @@ def _refuse_if_others_can_write(folder: Path) -> None:
     """Only on POSIX systems, where a folder has an owner and a mode."""
     if not hasattr(os, "geteuid"):
         return
-    found = folder.stat()
-    if found.st_uid not in (os.geteuid(), 0):
-        reason = f"belongs to another user (uid {found.st_uid})"
-    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        reason = f"can be written by others (mode {stat.S_IMODE(found.st_mode):o}; chmod go-w)"
+    status = folder.stat()
+    if status.st_uid not in (os.geteuid(), 0):
+        reason = f"belongs to another user (uid {status.st_uid})"
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        reason = f"can be written by others (mode {stat.S_IMODE(status.st_mode):o}; chmod go-w)"
     else:
         return
     raise TcpccError(

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 
 from tcpcc.engine import jit
 from tcpcc.engine.cache import keep_in
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 from tcpcc.engine.private import NumbaError, PartCompiler, call_address, function_address
 from tcpcc.engine.source import code_digest, dtype_bytes, global_names, is_ours, module_digest
 
@@ -50,12 +50,12 @@ _helpers: dict[str, Helpers] = {}  # by the records' dtypes: a controller's rule
 _preparing = threading.RLock()
 
 
-def _with_compiled_helpers(function: Callable, seen: Helpers) -> Callable:
+def _with_compiled_helpers(function: Callable, helpers: Helpers) -> Callable:
     """A copy of `function` in which every function that it calls is a compiled one, recursively."""
-    return _copy(function, _with_compiled_globals(function, seen))
+    return _copy(function, _with_compiled_globals(function, helpers))
 
 
-def _with_compiled_globals(function: Callable, seen: Helpers) -> dict[str, Any]:
+def _with_compiled_globals(function: Callable, helpers: Helpers) -> dict[str, Any]:
     """The globals of `function` with compiled functions in place of those that it calls."""
     namespace = dict(function.__globals__)
     for name, attribute in global_names(function.__code__):
@@ -64,9 +64,9 @@ def _with_compiled_globals(function: Callable, seen: Helpers) -> dict[str, Any]:
             if value is function.__globals__[name]:
                 value = namespace[name] = pytypes.ModuleType(name)
             part = getattr(function.__globals__[name], attribute)
-            setattr(value, attribute, _for_compiler(part, seen))
+            setattr(value, attribute, _for_compiler(part, helpers))
         elif value is not None:
-            namespace[name] = _for_compiler(value, seen)
+            namespace[name] = _for_compiler(value, helpers)
     return namespace
 
 
@@ -83,7 +83,7 @@ def _copy(function: Callable, namespace: dict[str, Any]) -> Callable:
     return copy
 
 
-def _for_compiler(value: Any, seen: Helpers) -> Any:
+def _for_compiler(value: Any, helpers: Helpers) -> Any:
     """The replacement, in compiled code, of a value that a function refers to."""
     if value is jit.call_rule:
         return _call_compiled
@@ -93,27 +93,27 @@ def _for_compiler(value: Any, seen: Helpers) -> Any:
         return _record_at(value.dtype)
     if isinstance(value, jit.Caller):
         return _call_entry(value.returns, value.takes)
-    return _compiled_helper(value, seen) if isinstance(value, pytypes.FunctionType) else value
+    return _compiled_helper(value, helpers) if isinstance(value, pytypes.FunctionType) else value
 
 
-def _compiled_helper(function: Callable, seen: Helpers) -> Any:
+def _compiled_helper(function: Callable, helpers: Helpers) -> Any:
     if getattr(function, "of_engine", False):
         return _of_engine(function)
     key = function, code_digest(function)
-    if key not in seen:
-        seen[key] = None
-        seen[key] = njit(**{**_PART, **_RULE})(_with_compiled_helpers(function, seen))
-    return seen[key]
+    if key not in helpers:
+        helpers[key] = None
+        helpers[key] = njit(**{**_PART, **_RULE})(_with_compiled_helpers(function, helpers))
+    return helpers[key]
 
 
-def _kept(function: Callable, folder: str, options: dict[str, Any], seen: Helpers) -> Any:
+def _stored(function: Callable, folder: str, options: dict[str, Any], helpers: Helpers) -> Any:
     """A dispatcher of `function` with a cache folder. The functions that it calls are prepared only
     for a compilation, since loaded machine code contains them."""
     namespace: dict[str, Any] = {}
 
     def prepare() -> None:
         with _preparing:
-            namespace.update(_with_compiled_globals(function, seen))
+            namespace.update(_with_compiled_globals(function, helpers))
 
     return keep_in(folder, njit(**options)(_copy(function, namespace)), prepare)
 
@@ -121,7 +121,7 @@ def _kept(function: Callable, folder: str, options: dict[str, Any], seen: Helper
 def compile_entry(function: Callable) -> Any:
     """See :func:`tcpcc.engine.jit.entry`."""
     folder = f"engine-{module_digest(function.__module__)[:16]}/{code_digest(function)[:16]}"
-    return _kept(function, folder, _ENGINE, {})
+    return _stored(function, folder, _ENGINE, {})
 
 
 @cache
@@ -174,10 +174,10 @@ def entry_address(entry: Any, returns: type | None, takes: tuple[type, ...]) -> 
     signature = tuple(_KINDS[kind] for kind in takes)
     if signature not in entry.overloads:
         entry.compile(signature)
-    made = entry.overloads[signature]
-    if made.signature.return_type != _KINDS[returns]:
-        raise TypeError(f"{entry.__name__} returns {made.signature.return_type}, not {returns}")
-    return function_address(made)
+    overload = entry.overloads[signature]
+    if overload.signature.return_type != _KINDS[returns]:
+        raise TypeError(f"{entry.__name__} returns {overload.signature.return_type}, not {returns}")
+    return function_address(overload)
 
 
 @cache
@@ -186,7 +186,7 @@ def _call_entry(returns: type | None, takes: tuple[type, ...]) -> Any:
     result, arguments = _KINDS[returns], tuple(_KINDS[kind] for kind in takes)
 
     @intrinsic
-    def call(typingctx: Any, address: Any, *given: Any) -> Any:
+    def call(typingctx: Any, address: Any, *operands: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             values = [builder.extract_value(args[1], i) for i in range(len(arguments))]
             value = call_address(context, builder, args[0], result, arguments, values)
@@ -235,7 +235,7 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
     function = rule.function
     signature = types.none(*(numba.from_dtype(d) for d in (state, params, sample)))
     folder = f"rules-{module_digest(__name__)[:16]}/{digest(rule.digest, rule.kinds)[:16]}"
-    dispatcher = _kept(function, folder, _RULE, _helpers.setdefault(rule.kinds, {}))
+    dispatcher = _stored(function, folder, _RULE, _helpers.setdefault(rule.kinds, {}))
     try:
         dispatcher.compile(signature)
     except NumbaError as error:

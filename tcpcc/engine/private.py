@@ -14,7 +14,7 @@ private                                             why
 ``compiler_machinery``, ``AnnotateTypes``
 ``caching.FunctionCache`` with ``_impl_class``,     a function has its own cache folder; code loads
 ``_load_overload``, ``_index_key``,                 without Numba's array library and SciPy, which
-``_cache_file``, ``_impl``; ``_CacheLocator``;      takes 0.4 s (`Kept`);
+``_cache_file``, ``_impl``; ``_CacheLocator``;      takes 0.4 s (`StoredCode`);
 ``CompileResultCacheImpl``; ``serialize.dumps``     files have checksums (`_Files`)
 ``runtime.nrt.rtsys``                               the runtime that loaded machine code calls
 ``Dispatcher._cache``, ``.compile``                 they put that cache into a dispatcher
@@ -49,7 +49,7 @@ from numba.core.serialize import dumps
 from numba.core.typed_passes import AnnotateTypes
 
 from tcpcc.engine.announce import compiling_a_part
-from tcpcc.engine.framed import digest
+from tcpcc.engine.framing import digest
 
 __all__ = [
     "NumbaError",
@@ -103,11 +103,11 @@ def missing() -> list[str]:
 
     dispatcher: Any = numba.njit(lambda x: x + 1)
     dispatcher.compile((numba.int64,))
-    (made,) = dispatcher.overloads.values()
+    (overload,) = dispatcher.overloads.values()
     for owner, names in (
-        (made.library, ("_linking_libraries", "_reload_init", "_final_module", "_finalized")),
-        (made, ("library", "fndesc", "signature")),
-        (made.fndesc, ("llvm_func_name",)),
+        (overload.library, ("_linking_libraries", "_reload_init", "_final_module", "_finalized")),
+        (overload, ("library", "fndesc", "signature")),
+        (overload.fndesc, ("llvm_func_name",)),
         (dispatcher, ("_cache", "targetctx", "overloads", "signatures")),
         (dispatcher.targetctx, ("call_conv", "refresh")),
     ):
@@ -267,7 +267,7 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-class Kept(FunctionCache):
+class StoredCode(FunctionCache):
     """A function's machine code in `folder`; see `keep`."""
 
     def __init__(
@@ -287,12 +287,12 @@ class Kept(FunctionCache):
         """Load machine code; Numba's array library is imported only if it must be compiled."""
         rtsys.initialize(target_context)
         try:
-            found = self._load_overload(sig, target_context)
+            overload = self._load_overload(sig, target_context)
         except Exception as error:  # of other versions of packages: unpickling may raise anything
             _log.info("stored machine code is compiled again: %s", error)
-            found = None
-        if found is not None:
-            return found
+            overload = None
+        if overload is not None:
+            return overload
         compiling_a_part()
         target_context.refresh()
         self._prepare()
@@ -313,16 +313,16 @@ def keep(
     dispatcher: Any,
     folder: Path,
     prepare: Callable[[], None],
-    compile_one: Callable[[Callable[[Any], Any]], Callable[[Any], Any]],
+    serialize: Callable[[Callable[[Any], Any]], Callable[[Any], Any]],
     cannot_write: Callable[[OSError], None],
 ) -> None:
     """Let `dispatcher` load its machine code from `folder`, or else store it there.
 
-    `prepare` is called before a compilation. `compile_one` wraps the dispatcher's function that
+    `prepare` is called before a compilation. `serialize` wraps the dispatcher's function that
     compiles or loads for a signature. `cannot_write` is called if storing fails.
     """
-    dispatcher._cache = Kept(dispatcher.py_func, folder, prepare, cannot_write)
-    dispatcher.compile = compile_one(dispatcher.compile)
+    dispatcher._cache = StoredCode(dispatcher.py_func, folder, prepare, cannot_write)
+    dispatcher.compile = serialize(dispatcher.compile)
 
 
 # ---------------------------------------------------------------------- calls by address

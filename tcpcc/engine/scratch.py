@@ -62,5 +62,5 @@ class Scratch:
     def release(self) -> None:
         """Release the memory of pages read or written; the data stays in the files."""
         if hasattr(mmap, "MADV_DONTNEED"):  # other systems release pages when memory runs short
-            for each in self._maps:
-                each.madvise(mmap.MADV_DONTNEED)
+            for memory_map in self._maps:
+                memory_map.madvise(mmap.MADV_DONTNEED)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.engine.framed import digest, framed, group
+from tcpcc.engine.framing import digest, frame, group
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -74,15 +74,15 @@ def modules_behind(name: str) -> tuple[str, ...]:
     A function can only refer to its own module's globals, so no other module's code can be compiled
     into one of its functions.
     """
-    found: dict[str, None] = {}
+    modules: dict[str, None] = {}
     waiting = [name]
     while waiting:
         module = waiting.pop()
         file = _file(module)
-        if module not in found and module.split(".")[0] == PACKAGE.name and file is not None:
-            found[module] = None
+        if module not in modules and module.split(".")[0] == PACKAGE.name and file is not None:
+            modules[module] = None
             waiting += _imports(file)
-    return tuple(sorted(found))
+    return tuple(sorted(modules))
 
 
 @cache
@@ -136,7 +136,7 @@ def is_ours(value: Any) -> bool:
 @cache
 def _engine_function(function: FunctionType) -> bytes:
     """An engine function as bytes, cached because it never changes at run time."""
-    return framed("engine", digest(_Encoder().function(function)))
+    return frame("engine", digest(_Encoder().function(function)))
 
 
 class _Encoder:
@@ -154,13 +154,13 @@ class _Encoder:
         if type(value) is FunctionType:
             return self._function(value)
         if type(value) is tuple:
-            return group("tuple", [self.value(each) for each in value])
+            return group("tuple", [self.value(element) for element in value])
         if isinstance(value, np.dtype):
             return dtype_bytes(value)
         if isinstance(value, np.ndarray | np.generic):
             return self._array(value)
         if isinstance(value, ModuleType):
-            return framed("module", value.__name__)
+            return frame("module", value.__name__)
         if isinstance(value, CodeType):
             return _code(value)
         compiled = getattr(value, "_dispatcher", value)  # of numba.vectorize
@@ -170,9 +170,9 @@ class _Encoder:
         if isinstance(value, type):
             return _class(value)
         if _of_a_library(value):
-            return framed("library", f"{value.__module__}.{value.__name__}")
+            return frame("library", f"{value.__module__}.{value.__name__}")
         if id(value) in self._within:
-            return framed("within", "")
+            return frame("within", "")
         self._within.add(id(value))
         try:
             return self._object(value)
@@ -183,9 +183,9 @@ class _Encoder:
         if function.__dict__.get("of_engine"):
             return _engine_function(function)
         if function in self._functions:
-            return framed("again", str(self._functions[function]))
+            return frame("again", str(self._functions[function]))
         if _of_a_library(function):
-            return framed("library", f"{function.__module__}.{function.__name__}")
+            return frame("library", f"{function.__module__}.{function.__name__}")
         return self.function(function)
 
     def function(self, function: FunctionType) -> bytes:
@@ -212,14 +212,14 @@ class _Encoder:
         try:
             return self.value(cell.cell_contents)
         except ValueError:  # the cell is empty
-            return framed("empty", "")
+            return frame("empty", "")
 
     def _array(self, value: Any) -> bytes:
-        shape = framed("shape", repr(value.shape))
+        shape = frame("shape", repr(value.shape))
         if value.dtype.hasobject:
-            content = group("objects", [self.value(each) for each in value.ravel().tolist()])
+            content = group("objects", [self.value(element) for element in value.ravel().tolist()])
         else:
-            content = framed("bytes", value.tobytes())
+            content = frame("bytes", value.tobytes())
         return group(type(value).__name__, [dtype_bytes(value.dtype), shape, content])
 
     def _mapping(self, value: Mapping[Any, Any]) -> bytes:
@@ -245,10 +245,10 @@ class _Encoder:
             inner = (value.func, value.args, value.keywords)
             return group("partial", [self.value(part) for part in inner])
         if isinstance(value, BuiltinFunctionType):
-            name = framed("builtin", f"{value.__module__}.{value.__qualname__}")
+            name = frame("builtin", f"{value.__module__}.{value.__qualname__}")
             return group("method", [name, self.value(value.__self__)])
         if isinstance(value, np.ufunc):
-            return framed("ufunc", value.__name__)
+            return frame("ufunc", value.__name__)
         called = getattr(of, "__call__", None)  # noqa: B004 - its code, if it has any
         parts = [kind, self.value(called)] if isinstance(called, FunctionType) else [kind]
         if is_dataclass(value):
@@ -256,7 +256,7 @@ class _Encoder:
             return group("record", [*parts, *values])
         if hasattr(value, "__dict__"):
             return group("object", [*parts, self._mapping(dict(sorted(vars(value).items())))])
-        return group("object", [*parts, framed("repr", repr(value))])
+        return group("object", [*parts, frame("repr", repr(value))])
 
 
 _MISSING = type("_Missing", (), {})
@@ -274,13 +274,13 @@ def _of_a_library(value: Any) -> bool:
 @cache
 def _framed_names(code: CodeType) -> tuple[tuple[str, str, bytes], ...]:
     """:func:`global_names`, each with its bytes."""
-    return tuple((n, a, framed("name", f"{n}.{a}")) for n, a in global_names(code))
+    return tuple((n, a, frame("name", f"{n}.{a}")) for n, a in global_names(code))
 
 
 @cache
 def _class(kind: type) -> bytes:
     """A class as bytes: its name, and the members of an enumeration."""
-    name = framed("class", f"{kind.__module__}.{kind.__qualname__}")
+    name = frame("class", f"{kind.__module__}.{kind.__qualname__}")
     if not issubclass(kind, Enum):
         return name
     members = [encoded(part) for member in kind for part in (member.name, member.value)]
@@ -293,18 +293,18 @@ def _field_names(kind: type) -> tuple[str, ...]:
 
 
 def _float(value: float) -> bytes:
-    return framed("float", struct.pack(">d", value))
+    return frame("float", struct.pack(">d", value))
 
 
 _PLAIN: dict[type, Callable[[Any], bytes]] = {
-    type(None): lambda _: framed("None", ""),
-    type(...): lambda _: framed("...", ""),
-    bool: lambda value: framed("bool", "1" if value else "0"),
-    int: lambda value: framed("int", f"{value:x}"),
+    type(None): lambda _: frame("None", ""),
+    type(...): lambda _: frame("...", ""),
+    bool: lambda value: frame("bool", "1" if value else "0"),
+    int: lambda value: frame("int", f"{value:x}"),
     float: _float,
     complex: lambda value: group("complex", [_float(value.real), _float(value.imag)]),
-    str: lambda value: framed("str", value),
-    bytes: lambda value: framed("bytes", value),
+    str: lambda value: frame("str", value),
+    bytes: lambda value: frame("bytes", value),
 }
 
 
@@ -324,12 +324,12 @@ def dtype_bytes(dtype: np.dtype) -> bytes:
     """A dtype as bytes; equal dtypes give the same."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
-        return group("subarray", [dtype_bytes(base), framed("shape", repr(shape))])
+        return group("subarray", [dtype_bytes(base), frame("shape", repr(shape))])
     if dtype.names is None:
-        return framed("dtype", dtype.str)
+        return frame("dtype", dtype.str)
     columns: Any = dtype.fields
-    parts = [framed("size", str(dtype.itemsize))]
+    parts = [frame("size", str(dtype.itemsize))]
     for name in dtype.names:
         kind, offset = columns[name][:2]
-        parts += [framed("name", name), framed("offset", str(offset)), dtype_bytes(kind)]
+        parts += [frame("name", name), frame("offset", str(offset)), dtype_bytes(kind)]
     return group("record", parts)

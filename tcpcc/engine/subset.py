@@ -129,12 +129,12 @@ def fields_read(rules: Iterable[Any], records: tuple[Fields | None, ...]) -> fro
 @lru_cache(maxsize=64)
 def _functions(file: str, text: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by their first line."""
-    found = {}
+    functions = {}
     for node in ast.walk(parse(text)):
         if isinstance(node, ast.FunctionDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            found[first] = node
-    return found
+            functions[first] = node
+    return functions
 
 
 def definition(function: FunctionType) -> ast.FunctionDef | None:
@@ -156,29 +156,29 @@ def place(function: FunctionType, line: int) -> str:
     return f"line {line} of {Path(function.__code__.co_filename).name}"
 
 
-def _names_in(function: Any, seen: set[Any]) -> frozenset[str]:
+def _names_in(function: Any, visited: set[Any]) -> frozenset[str]:
     """The names in the code of a function and of the functions that it calls."""
     function = getattr(function, "py_func", function)
-    if not isinstance(function, FunctionType) or function in seen:
+    if not isinstance(function, FunctionType) or function in visited:
         return frozenset()
-    seen.add(function)
+    visited.add(function)
     names = frozenset(function.__code__.co_names)
     called = (function.__globals__.get(name) for name in names)
-    return names.union(*(_names_in(helper, seen) for helper in called))
+    return names.union(*(_names_in(helper, visited) for helper in called))
 
 
 class _Reader:
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        self.seen: set[tuple[Any, ...]] = set()
+        self.visited: set[tuple[Any, ...]] = set()
         self.named: set[str] = set()  # fields of the sample
 
     def read(self, function: Any, records: tuple[Fields | None, ...]) -> None:
         function = getattr(function, "py_func", function)
         key = (function, records)
-        if key in self.seen or not isinstance(function, FunctionType):
+        if key in self.visited or not isinstance(function, FunctionType):
             return
-        self.seen.add(key)
+        self.visited.add(key)
         node = None if getattr(function, "of_engine", False) else definition(function)
         if node is None:
             if not getattr(function, "of_engine", False):
@@ -201,16 +201,16 @@ class _Reader:
         return ScenarioError(f"{self.owner}, {place(function, getattr(node, 'lineno', 0))}: {text}")
 
 
-def _fits(function: FunctionType, given: int) -> bool:
-    """Whether a function accepts `given` arguments."""
+def _fits(function: FunctionType, count: int) -> bool:
+    """Whether a function accepts `count` arguments."""
     most = function.__code__.co_argcount
-    return most - len(function.__defaults__ or ()) <= given <= most
+    return most - len(function.__defaults__ or ()) <= count <= most
 
 
 def _misfit(function: FunctionType, records: tuple[Fields | None, ...]) -> str:
-    given = ", ".join("a number" if r is None else r.what for r in records)
+    kinds = ", ".join("a number" if r is None else r.what for r in records)
     most = function.__code__.co_argcount
-    return f"{function.__name__} takes {most} arguments, but is called with {given}"
+    return f"{function.__name__} takes {most} arguments, but is called with {kinds}"
 
 
 class _Function:
@@ -289,11 +289,11 @@ class _Function:
             if isinstance(owner, ast.Name) and owner.id not in self.local:
                 self._of_module(owner, node)
             return
-        said = ast.unparse(node)
+        text = ast.unparse(node)
         if node.attr not in record.names:
             raise self.error(
                 node,
-                f"{said}: not in the {record.what}"
+                f"{text}: not in the {record.what}"
                 f"{suggestion(node.attr, record.names) or ';'}"
                 f" it has {', '.join(sorted(record.names)) or 'nothing'}",
             )
@@ -302,7 +302,7 @@ class _Function:
         if not reads and node.attr not in record.written:
             raise self.error(
                 node,
-                f"{said}: a rule may only read this field of the {record.what};"
+                f"{text}: a rule may only read this field of the {record.what};"
                 " it may assign to the state",
             )
 
@@ -342,12 +342,12 @@ class _Function:
         value = getattr(value, "py_func", value)
         if not isinstance(value, FunctionType):
             return []
-        given = [self.records.get(a.id) if isinstance(a, ast.Name) else None for a in node.args]
+        records = [self.records.get(a.id) if isinstance(a, ast.Name) else None for a in node.args]
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             return []
-        if not _fits(value, len(given)):
-            raise self.error(node, _misfit(value, tuple(given)))
-        self.reader.read(value, tuple(given))
+        if not _fits(value, len(records)):
+            raise self.error(node, _misfit(value, tuple(records)))
+        self.reader.read(value, tuple(records))
         return node.args
 
     def _name(self, node: ast.Name) -> None:

@@ -260,8 +260,8 @@ class Discipline(Definition):
         """Record of the sample: the numbers of all disciplines, then arrays over inner queues, then
         header fields."""
         numbers = [(name, np.float64) for name in SAMPLE]
-        each = [(name, np.float64, (self.inner,)) for name in EACH]
-        return np.dtype([*numbers, *each, *header_columns(self.header)])
+        per_queue = [(name, np.float64, (self.inner,)) for name in EACH]
+        return np.dtype([*numbers, *per_queue, *header_columns(self.header)])
 
     def blank_sample(self) -> np.ndarray:
         """A sample in which nothing is known: NaN, and 0 for what a rule sets."""

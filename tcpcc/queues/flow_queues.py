@@ -87,22 +87,22 @@ def choose(s, p, q):
 
 def with_most_bytes(p, q, own):
     """The queue with the most bytes, if the arriving packet joins queue `own`."""
-    found, most = 0, -1.0
+    longest, most = 0, -1.0
     for i in range(int(p.flows)):
-        held = q.waiting_bytes[i] + (q.size if i == own else 0.0)
-        if held > most:
-            found, most = i, held
-    return found
+        backlog = q.waiting_bytes[i] + (q.size if i == own else 0.0)
+        if backlog > most:
+            longest, most = i, backlog
+    return longest
 
 
 def with_most_packets(p, q, own):
     """The queue with the most packets, if the arriving packet joins queue `own`."""
-    found, most = 0, -1.0
+    longest, most = 0, -1.0
     for i in range(int(p.flows)):
-        held = q.waiting[i] + (1.0 if i == own else 0.0)
-        if held > most:
-            found, most = i, held
-    return found
+        backlog = q.waiting[i] + (1.0 if i == own else 0.0)
+        if backlog > most:
+            longest, most = i, backlog
+    return longest
 
 
 FLOWS = Param(1024, "", "queues that flows are hashed to", 1, QUEUES)
@@ -116,7 +116,7 @@ LIST_STATE = {
 DEFICIT = State(0, "bytes", "remaining quantum of each queue", QUEUES)
 
 
-def of_each(law_state):
+def per_queue(law_state):
     """The state of a law for one queue, as arrays over all queues."""
     return {
         f"each_{name}": State(v.initial, v.unit, f"{v.doc}; of each queue", QUEUES)

@@ -26,7 +26,7 @@ from tcpcc.queues.flow_queues import (
     choose,
     hashed,
     join,
-    of_each,
+    per_queue,
     with_most_bytes,
 )
 
@@ -77,7 +77,7 @@ FQCoDel = register(
             **LIST_STATE,
             "deficit": DEFICIT,
             **CODEL_STATE,
-            **of_each(CODEL_STATE),
+            **per_queue(CODEL_STATE),
         },
     )
 )

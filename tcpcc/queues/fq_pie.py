@@ -31,7 +31,7 @@ from tcpcc.queues.flow_queues import (
     choose,
     hashed,
     join,
-    of_each,
+    per_queue,
 )
 from tcpcc.queues.pie import PIE_PARAMS, PIE_STATE, apply_pie, update
 
@@ -93,7 +93,7 @@ FQPIE = register(
             "deficit": DEFICIT,
             "sojourn": State(0, "s", "D: waiting time of each queue's newest departure", QUEUES),
             **PIE_STATE,
-            **of_each(PIE_STATE),
+            **per_queue(PIE_STATE),
         },
     )
 )

@@ -83,7 +83,7 @@ def age_approvals(s, p, now):
         s.slot = slot
 
 
-def grant(s, p, rate, asked, requests):
+def grant(s, p, rate, requested, requests):
     """(2), (3): rate approved for each of `requests` requests, bit/s."""
     peak = 0.0
     for i in range(RECORDS):
@@ -91,7 +91,7 @@ def grant(s, p, rate, asked, requests):
     used = peak * rate + s.last + s.approved
     if used >= p.threshold * rate:
         return 0.0
-    approved = max(min(asked, (p.allocation * rate - used) / requests), 0.0)
+    approved = max(min(requested, (p.allocation * rate - used) / requests), 0.0)
     if p.rounded:
         approved = rate_of(code_of(approved))
     s.approved += approved * requests

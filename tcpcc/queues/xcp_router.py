@@ -97,12 +97,12 @@ def on_departure(s, p, q):
     up = min(most_up, s.share_up * q.xcp_spacing)
     down = min(most_down, s.share_down * q.size)
     change = up - down  # (6)
-    asked = q.xcp_change * q.size
-    if asked >= change:
+    requested = q.xcp_change * q.size
+    if requested >= change:
         q.xcp_change = change / q.size
     else:
-        down = min(most_down, down + (change - asked))
-        up = asked + down
+        down = min(most_down, down + (change - requested))
+        up = requested + down
     s.up = max(s.up - up * q.arrivals, 0.0)  # (7)
     s.down = max(s.down - down * q.arrivals, 0.0)
     if s.up == 0:

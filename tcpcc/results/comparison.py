@@ -59,23 +59,23 @@ def compare(
     import matplotlib.pyplot as plt
 
     both = (run, other)
-    told = _names(run, other) if names is None else list(names)
-    if len(told) != 2 or told[0] == told[1]:
+    run_names = _names(run, other) if names is None else list(names)
+    if len(run_names) != 2 or run_names[0] == run_names[1]:
         raise ScenarioError(f"names = {names!r}: must be two different names")
-    last = max(one.duration for one in both) if before is None else before
-    mean_over = max(one.duration for one in both) / 100 if width is None else width
-    top = max(float(one.throughput().max()) for one in both)
+    last = max(r.duration for r in both) if before is None else before
+    mean_over = max(r.duration for r in both) / 100 if width is None else width
+    top = max(float(r.throughput().max()) for r in both)
     scale, unit = rate_unit(2 * top)
     labels = ["Window (packets)", f"Throughput ({unit})"]
-    first = [(one, one.links[0]) for one in both if one.links]
-    traces = any("source" in one.data.attrs for one in both)
-    labels += ["RTT (ms)"] if traces else [queue_label(one, link) for one, link in first][:1]
+    first = [(r, r.links[0]) for r in both if r.links]
+    traces = any("source" in r.data.attrs for r in both)
+    labels += ["RTT (ms)"] if traces else [queue_label(r, link) for r, link in first][:1]
     with style():
         figure, axes = plt.subplots(
             len(labels), 1, sharex=True, figsize=(WIDTH, 1.65 * len(labels) + 0.3)
         )
-        for k, (one, name) in enumerate(zip(both, told, strict=True)):
-            _draw(axes, one, name, bool(k), flows, mean_over, scale, traces)
+        for k, (r, name) in enumerate(zip(both, run_names, strict=True)):
+            _draw(axes, r, name, bool(k), flows, mean_over, scale, traces)
         for ax, label in zip(axes, labels, strict=True):
             ax.set_ylabel(label)
             ax.set_ylim(bottom=0)
@@ -136,9 +136,9 @@ def _groups(run: Run, flows: Selection) -> Iterator[tuple[str, str, list[int]]]:
 def _names(run: Run, other: Run) -> list[str]:
     """Short names that distinguish two runs."""
     pairs: list[list[str]] = [
-        [_model(one) for one in (run, other)],
-        [_controllers(one) for one in (run, other)],
-        [f"seed {one.data.attrs['seed']}" for one in (run, other)],
+        [_model(r) for r in (run, other)],
+        [_controllers(r) for r in (run, other)],
+        [f"seed {r.data.attrs['seed']}" for r in (run, other)],
     ]
     return next((pair for pair in pairs if pair[0] != pair[1]), ["first", "second"])
 

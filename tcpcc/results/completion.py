@@ -49,8 +49,8 @@ def table(run: Run) -> pd.DataFrame:
         items["flow"] = recorded[items["flow"].to_numpy()]
         items["conversation"] = items["conversation"].clip(lower=0)  # a flow is one
         items = items[items["size"] < math.inf]
-        each = totals["count"].to_numpy(dtype=int)[items["flow"].to_numpy()]
-        items = items.loc[items.index.repeat(each)]
+        counts = totals["count"].to_numpy(dtype=int)[items["flow"].to_numpy()]
+        items = items.loc[items.index.repeat(counts)]
         parts.append(items.set_axis(list(whole.columns), axis="columns"))
     rows = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     row = rows["row"].to_numpy(dtype=int)

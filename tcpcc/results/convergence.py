@@ -93,9 +93,9 @@ def averaging_time(
     """
     of_flows = np.asarray(cycles_of_flows, dtype=float)
     longest = float(np.nanmax(of_flows)) if np.isfinite(of_flows).any() else 0.0
-    wanted = min(positive("cycles", cycles) * longest, PART * positive("span", span, "s"))
+    target = min(positive("cycles", cycles) * longest, PART * positive("span", span, "s"))
     rounds = ROUNDS * float(np.max(np.asarray(rtts, dtype=float)))
-    return max(wanted, min(cycles, LEAST) * longest, rounds)
+    return max(target, min(cycles, LEAST) * longest, rounds)
 
 
 def sliding_means(

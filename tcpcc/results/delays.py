@@ -17,10 +17,10 @@ def table(trace: pd.DataFrame) -> pd.DataFrame:
     arrivals = events[events["event"] == "deliver"].drop_duplicates(_PACKET)
     arrivals = arrivals.drop(columns="event").rename(columns={"time": "delivered"})
     first = sends.drop_duplicates(_PACKET).rename(columns={"time": "sent"})
-    found = arrivals.merge(first[[*_PACKET, "sent"]], on=_PACKET, how="left")
-    every = found[[*_PACKET, "delivered"]].merge(sends[[*_PACKET, "time"]], on=_PACKET)
+    packets = arrivals.merge(first[[*_PACKET, "sent"]], on=_PACKET, how="left")
+    every = packets[[*_PACKET, "delivered"]].merge(sends[[*_PACKET, "time"]], on=_PACKET)
     before = every[every["time"] <= every["delivered"]]
     counts = before.groupby(_PACKET, observed=True).size().rename("transmissions")
-    found = found.merge(counts.reset_index(), on=_PACKET, how="left")
-    found["delay"] = found["delivered"] - found["sent"]
-    return found[[*_PACKET, "sent", "delivered", "delay", "transmissions"]]
+    packets = packets.merge(counts.reset_index(), on=_PACKET, how="left")
+    packets["delay"] = packets["delivered"] - packets["sent"]
+    return packets[[*_PACKET, "sent", "delivered", "delay", "transmissions"]]

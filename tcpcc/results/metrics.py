@@ -274,7 +274,7 @@ def max_min_allocation(
     """
     limits = np.asarray(capacity, dtype=float)
     uses = np.asarray(crosses, dtype=bool)
-    wanted = np.full(len(uses), np.inf) if demand is None else np.asarray(demand, dtype=float)
+    demands = np.full(len(uses), np.inf) if demand is None else np.asarray(demand, dtype=float)
     rates = np.zeros(len(uses))
     rising = np.ones(len(uses), dtype=bool)
     while rising.any():
@@ -283,7 +283,7 @@ def max_min_allocation(
         level = np.full(limits.size, np.inf)
         np.divide(limits - fixed, sharing, out=level, where=sharing > 0)
         per_flow = np.where(uses, level, np.inf).min(axis=1, initial=np.inf)
-        reach = np.minimum(per_flow, wanted)
+        reach = np.minimum(per_flow, demands)
         lowest = reach[rising].min()
         stops = rising & (reach <= lowest * (1 + 1e-12))
         rates[stops] = lowest

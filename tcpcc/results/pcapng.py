@@ -59,11 +59,11 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
         events = run.events[run.events["flow"] == number]
         spec = specs[row]
         if isinstance(spec, CBR):
-            made = _datagrams(events, spec, number)
+            frames = _datagrams(events, spec, number)
         else:
             tells = RECOVERIES[recoveries[row]].selective
-            made = _segments(events, spec, number, tells)
-        packets += [(time, interface, head, length) for time, head, length in made]
+            frames = _segments(events, spec, number, tells)
+        packets += [(time, interface, head, length) for time, head, length in frames]
     packets.sort(key=lambda packet: packet[0])
     for time, interface, head, length in packets:
         at = round(time * 1e9)
@@ -134,11 +134,13 @@ class _Clocks:
     """The timestamps of both ends: milliseconds since the start of the run, plus one."""
 
     def __init__(self, events: Any, spec: Flow) -> None:
-        there = events[events["event"] == EVENTS.index("deliver")]
-        self._delivered = dict(zip(there["seq"].tolist(), there["time"].tolist(), strict=True))
-        self._held = spec.transport.ack_every - 1 if spec.transport.delayed_ack > 0 else 0
+        deliveries = events[events["event"] == EVENTS.index("deliver")]
+        self._delivered = dict(
+            zip(deliveries["seq"].tolist(), deliveries["time"].tolist(), strict=True)
+        )
+        self._delayed = spec.transport.ack_every - 1 if spec.transport.delayed_ack > 0 else 0
         self._sent: dict[int, int] = {}
-        self._wanted = 0
+        self._next = 0
         self._recent = 0  # TS.Recent at the receiver, RFC 7323 section 4.3
         self.echo_back = 0
         """The receiver's latest timestamp, echoed by the sender."""
@@ -149,11 +151,11 @@ class _Clocks:
 
     def acknowledged(self, event: Any) -> tuple[int, int]:
         """Value and echo of an ACK; the echo is from the packet at the window's left edge."""
-        trigger, wanted = int(event["trigger"]), int(event["seq"])
-        if wanted > self._wanted:
-            first = max(self._wanted, trigger - self._held) if trigger < wanted else self._wanted
+        trigger, seq = int(event["trigger"]), int(event["seq"])
+        if seq > self._next:
+            first = max(self._next, trigger - self._delayed) if trigger < seq else self._next
             self._recent = self._sent.get(first, self._recent)
-            self._wanted = wanted
+            self._next = seq
         arrived = self._delivered.get(trigger, float(event["time"]))
         self.echo_back = max(self.echo_back, int(arrived * MILLISECOND) + 1)
         return self.echo_back, self._recent

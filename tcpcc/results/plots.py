@@ -88,7 +88,7 @@ def cwnd(
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
-        windows = run._told("cwnd").values[bins]
+        windows = run._variable("cwnd").values[bins]
         thresholds = run.data["ssthresh"].values[bins]
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
@@ -98,8 +98,8 @@ def cwnd(
             lines = ax.plot(times, windows[:, columns], **look, **crowd)
             lines[0].set_label(label)
             for column in columns if ssthresh else ():
-                there = np.isfinite(thresholds[:, column]) & ~np.isnan(windows[:, column])
-                threshold = np.where(there, thresholds[:, column], np.nan)
+                valid = np.isfinite(thresholds[:, column]) & ~np.isnan(windows[:, column])
+                threshold = np.where(valid, thresholds[:, column], np.nan)
                 ax.plot(times, threshold, color=look["color"], lw=0.7, ls=":")
         dress(ax, run, "Window (packets)", after, before)
         legend(ax)
@@ -156,11 +156,11 @@ def _lines(
         times, bins = times_of(run, after, before)
         if name not in run.data:
             raise ScenarioError(f"{name}: not in this run: only traces of other programs have it")
-        series = run._told(name).values[bins] * scale
+        series = run._variable(name).values[bins] * scale
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
             crowd: dict[str, Any] = {"lw": 0.6, "alpha": 0.6} if len(members) > 1 else {}
-            columns = [run.flows.index(one) for one in members]
+            columns = [run.flows.index(member) for member in members]
             text = look.pop("label")
             ax.plot(times, series[:, columns], **look, **crowd)[0].set_label(text)
         dress(ax, run, label, after, before)
@@ -188,14 +188,14 @@ def queue(
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
         name = shown_link(run, link)
-        run._told("queue")
-        one = run.data.sel(link=name)
-        mean, peak = one["queue"].values[bins], one["queue_max"].values[bins]
+        run._variable("queue")
+        record = run.data.sel(link=name)
+        mean, peak = record["queue"].values[bins], record["queue_max"].values[bins]
         ax.fill_between(times, mean, peak, color=BLUE, alpha=0.25, lw=0, label="largest")
         ax.plot(times, mean, color=BLUE, lw=1, label="mean")
-        room = float(one["buffer"])
+        room = float(record["buffer"])
         top = float(np.nanmax(peak, initial=1.0))
-        if str(one["buffer_unit"].item()) == "packets" and room <= 2 * top:
+        if str(record["buffer_unit"].item()) == "packets" and room <= 2 * top:
             ax.axhline(room, color=BLACK, lw=0.8, ls=DASHES[1], label="buffer")
         dress(ax, run, queue_label(run, name), after, before)
         legend(ax)
@@ -340,7 +340,7 @@ def basic_behaviour(
             "queue": partial(queue, link=link, **span),
             "delivered": partial(throughput, flows=flows, width=width, link=link, **span),
         }
-        unknown = {n for n, v in run.data.data_vars.items() if "untold" in v.attrs}
+        unknown = {n for n, v in run.data.data_vars.items() if "missing" in v.attrs}
         if "source" not in run.data.attrs:
             unknown |= {"rtt", "in_transit"}
         elif "cwnd" not in unknown or "in_transit" not in run.data:
@@ -383,8 +383,8 @@ def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, A
     groups: dict[str, list[str]] = {name: [name] for name in names}
     order = controlled if len(controlled) <= len(PALETTE) else list(names)
     if len(names) > len(PALETTE):
-        given = _names_given(run)
-        group_of = {name: given.get(name, kinds[name]) for name in run.flows}
+        flow_names = _names_given(run)
+        group_of = {name: flow_names.get(name, kinds[name]) for name in run.flows}
         order = list(dict.fromkeys(group_of[name] for name in controlled))
         groups = {key: [n for n in names if group_of[n] == key] for key in [*order, "cbr"]}
     result = []
@@ -407,12 +407,12 @@ def _names_given(run: Run) -> dict[str, str]:
     if "source" in run.data.attrs:  # a trace of another program
         return {}
     specs = dict(zip(run.flows, (row.spec for row in recorded_rows(run)), strict=True))
-    given = {
+    flow_names = {
         name: spec.name
         for name, spec in specs.items()
         if isinstance(spec, Flow) and spec.name is not None
     }
-    return given if len(set(given.values())) < len(PALETTE) else {}
+    return flow_names if len(set(flow_names.values())) < len(PALETTE) else {}
 
 
 def _capacity(run: Run, link: str | None) -> NDArray[np.float64]:

@@ -90,7 +90,7 @@ def _events(run: Run, chosen: set[int]) -> Iterator[dict[str, Any]]:
         if number not in chosen:
             continue
         kind, size = EVENTS[event["event"]], float(packet[rows[number]])
-        name, data = _told(kind, event, size, links)
+        name, data = _event(kind, event, size, links)
         common = {"time": 1e3 * float(event["time"]), "group_id": run.connection(number)}
         yield {**common, "name": name, "data": data}
         if not math.isnan(event["cwnd"]):
@@ -99,7 +99,7 @@ def _events(run: Run, chosen: set[int]) -> Iterator[dict[str, Any]]:
             yield {**common, "name": "recovery:metrics_updated", "data": metrics}
 
 
-def _told(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, dict[str, Any]]:
+def _event(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, dict[str, Any]]:
     """An event's name and data."""
     seq = int(event["seq"])
     header = {"header": {"packet_type": "tcp", "packet_number": seq}, "raw": {"length": size}}
@@ -110,8 +110,8 @@ def _told(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, di
         if event["sack_high"] > event["sack_low"]:
             ranges.append([int(event["sack_low"]), int(event["sack_high"]) - 1])
         frame = {"frame_type": "ack", "acked_ranges": ranges, "duplicate": kind == "dupack"}
-        told = {"packet_type": "tcp", "packet_number": seq}  # a viewer expects a number
-        return "transport:packet_received", {"header": told, "frames": [frame]}
+        ack_header = {"packet_type": "tcp", "packet_number": seq}  # a viewer expects a number
+        return "transport:packet_received", {"header": ack_header, "frames": [frame]}
     if kind == "loss":
         return "recovery:packet_lost", {"header": header["header"]}
     if kind == "timeout":

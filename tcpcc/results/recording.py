@@ -220,14 +220,14 @@ def _recorded_meaning(owners: Mapping[str, State]) -> tuple[str, str]:
     Args:
         owners: the variable by the name of the definition.
     """
-    found: dict[tuple[str, str], str] = {}
+    meanings: dict[tuple[str, str], str] = {}
     for owner, variable in owners.items():
-        found.setdefault((variable.unit, variable.doc), owner)
-    if len(found) == 1:
-        return next(iter(found))
-    told = [f"{owner}: {doc} ({unit or '1'})" for (unit, doc), owner in found.items()]
-    units = {unit for unit, _ in found}
-    return units.pop() if len(units) == 1 else "", "; ".join(told)
+        meanings.setdefault((variable.unit, variable.doc), owner)
+    if len(meanings) == 1:
+        return next(iter(meanings))
+    texts = [f"{owner}: {doc} ({unit or '1'})" for (unit, doc), owner in meanings.items()]
+    units = {unit for unit, _ in meanings}
+    return units.pop() if len(units) == 1 else "", "; ".join(texts)
 
 
 def dataset(
@@ -334,11 +334,11 @@ def _flags(owners: Mapping[str, State]) -> dict[str, Any]:
 
 def sums(flows: FlowSeries) -> dict[str, NDArray[Any]]:
     """What `TOTALS` names, from the series of all rows."""
-    found: dict[str, NDArray[Any]] = {  # summed in the order in which `Run.totals` sums
+    totals: dict[str, NDArray[Any]] = {  # summed in the order in which `Run.totals` sums
         name: np.sum(np.ascontiguousarray(getattr(flows, name)), axis=0)
         for name in ("sent", "retransmitted", "delivered")
     }
-    return found | {name: getattr(flows, name) for name in ("timeouts", "loss_events", "finished")}
+    return totals | {name: getattr(flows, name) for name in ("timeouts", "loss_events", "finished")}
 
 
 def _recorded(
@@ -425,17 +425,17 @@ def _totals(
     everyone: Sequence[ResolvedFlow], totals: Mapping[str, NDArray[Any]]
 ) -> dict[str, _Variable]:
     """The variables of `TOTALS`."""
-    each = ("each",)
-    made = {
-        f"each_{name}": _variable(name, each, *TOTALS[name], np.asarray(totals[name], dtype=float))
+    dims = ("each",)
+    variables = {
+        f"each_{name}": _variable(name, dims, *TOTALS[name], np.asarray(totals[name], dtype=float))
         for name in TOTALS
     }
     facts = _facts_of_flows(everyone)
     for name in ("start", "packet_size", "controller", "count"):
         _, unit, long_name = VARIABLES[name]
-        made[f"each_{name}"] = _variable(name, each, unit, long_name, facts[name])
-    made["each"] = each, np.array([f.name for f in everyone], dtype=str), {}
-    return made
+        variables[f"each_{name}"] = _variable(name, dims, unit, long_name, facts[name])
+    variables["each"] = dims, np.array([f.name for f in everyone], dtype=str), {}
+    return variables
 
 
 def _version() -> str:

@@ -118,7 +118,7 @@ class Run:
             count: "delivered" counts a packet when it first reaches the receiver; "sent" when it
                 is first sent, like ns-2 scripts that read the highest sequence number.
         """
-        self._told("payload" if payload else "packet_size")
+        self._variable("payload" if payload else "packet_size")
         return self._rate(after, before, payload, self._packets(count))
 
     def _rate(
@@ -157,7 +157,9 @@ class Run:
                 Default: the bins of the record.
             payload: count only the data, without headers.
         """
-        bits = self._packets("delivered") * self._told("payload" if payload else "packet_size") * 8
+        bits = (
+            self._packets("delivered") * self._variable("payload" if payload else "packet_size") * 8
+        )
         return _per_second(bits, width).rename("throughput")
 
     def utilization(
@@ -237,13 +239,13 @@ class Run:
             link: name of the link. May be left out if only one is recorded.
         """
         name = self._link(link)
-        return self._told("queue").sel(link=name)
+        return self._variable("queue").sel(link=name)
 
     def queue_stats(
         self, after: float = 0.0, before: float | None = None, link: str | None = None
     ) -> metrics.QueueStats:
         """Mean, standard deviation, median, 95 % quantile and maximum of a queue, packets."""
-        self._told("queue")
+        self._variable("queue")
         return self._queue_stats(after, before, link)
 
     def _queue_stats(
@@ -282,7 +284,7 @@ class Run:
         Lost ACKs do not count: ``data["acks_dropped"]`` has them.
         """
         for name in ("dropped", "sent"):
-            self._told(name)
+            self._variable(name)
         return self._loss_rate(after, before)
 
     def _loss_rate(self, after: float, before: float | None) -> xr.DataArray:
@@ -297,7 +299,7 @@ class Run:
         self, link: str | None = None, after: float = 0.0, before: float | None = None
     ) -> float:
         """Packets dropped at a link over packets that arrived at it; NaN if no packet arrived."""
-        self._told("drops")
+        self._variable("drops")
         return self._drop_rate(link, after, before)
 
     def _drop_rate(self, link: str | None, after: float, before: float | None) -> float:
@@ -307,11 +309,11 @@ class Run:
 
     def retransmissions(self) -> xr.DataArray:
         """Retransmitted packets in the whole run, dims (flow)."""
-        return self._told("retransmitted").sum("time", keep_attrs=True, skipna=False)
+        return self._variable("retransmitted").sum("time", keep_attrs=True, skipna=False)
 
     def timeouts(self) -> xr.DataArray:
         """Retransmission timeouts in the whole run, dims (flow)."""
-        return self._told("timeouts")
+        return self._variable("timeouts")
 
     def totals(self) -> pd.DataFrame:
         """Totals of every flow over the whole run, including flows with ``record=False``.
@@ -417,7 +419,7 @@ class Run:
             seconds, or base RTTs; NaN if the window does not settle. The resolution is one bin.
         """
         one = self.data.sel(flow=self._flow(flow))
-        self._told("cwnd")
+        self._variable("cwnd")
         begin = float(one["start"]) if event is None else real("event", event, unit="s")
         tick = self._rounding()
         seconds = metrics.convergence_time(
@@ -934,8 +936,8 @@ class Run:
         end of the time window, s."""
         bins, _ = self._window(event, before)
         names = self._compared(event, before, flows)
-        lost = "retransmitted" if "untold" in self.data["dropped"].attrs else "dropped"
-        self._told(lost)
+        lost = "retransmitted" if "missing" in self.data["dropped"].attrs else "dropped"
+        self._variable(lost)
         of_flows = self.data[["rtt", "base_rtt", lost, "delivered", "packet_size"]]
         of_flows = of_flows.sel(flow=names)
         times = of_flows["time"].values
@@ -954,16 +956,16 @@ class Run:
     def _span(self, after: float, before: float | None) -> str:
         return f"({after:g}, {self.duration if before is None else before:g}] s"
 
-    def _told(self, name: str) -> xr.DataArray:
+    def _variable(self, name: str) -> xr.DataArray:
         """A variable of the record.
 
         Raises:
             ScenarioError: the run is a trace of another program, which does not contain it.
         """
         variable = self.data[name]
-        if "untold" in variable.attrs:
+        if "missing" in variable.attrs:
             raise ScenarioError(
-                f"{name}: not in {self.data.attrs['source']}: {variable.attrs['untold']}"
+                f"{name}: not in {self.data.attrs['source']}: {variable.attrs['missing']}"
             )
         return variable
 
@@ -976,9 +978,9 @@ class Run:
 
     def _packets(self, count: str) -> xr.DataArray:
         if count == "delivered":
-            return self._told("delivered")
+            return self._variable("delivered")
         if count == "sent":
-            return self._told("sent") - self._told("retransmitted")
+            return self._variable("sent") - self._variable("retransmitted")
         raise unknown("count", count, ["delivered", "sent"])
 
 

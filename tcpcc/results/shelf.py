@@ -80,7 +80,7 @@ def _unpacked(content: bytes) -> Run:
         raise ValueError("not a run of this version")
     bytes_left = memoryview(content)[start:]
 
-    def taken(form: dict[str, Any]) -> NDArray[Any]:
+    def next_array(form: dict[str, Any]) -> NDArray[Any]:
         nonlocal bytes_left
         described = form["dtype"]
         if isinstance(described, list):  # JSON has no tuples
@@ -91,18 +91,18 @@ def _unpacked(content: bytes) -> Run:
         bytes_left = bytes_left[size:]
         return array
 
-    found = {
-        form["name"]: (tuple(form["dims"]), taken(form), form["attrs"])
+    variables = {
+        form["name"]: (tuple(form["dims"]), next_array(form), form["attrs"])
         for form in header["variables"]
     }
-    events = None if header["events"] is None else taken(header["events"])
-    if len(bytes_left) or not VARIABLES.keys() <= found.keys():
+    events = None if header["events"] is None else next_array(header["events"])
+    if len(bytes_left) or not VARIABLES.keys() <= variables.keys():
         raise ValueError("not all of a run, or more than a run")
-    return Run(_dataset(found, header["coords"], header["attrs"]), events)
+    return Run(_dataset(variables, header["coords"], header["attrs"]), events)
 
 
-def _dataset(found: dict[str, Any], coords: list[str], attrs: dict[str, Any]) -> xr.Dataset:
+def _dataset(variables: dict[str, Any], coords: list[str], attrs: dict[str, Any]) -> xr.Dataset:
     import xarray as xr
 
-    series = {name: variable for name, variable in found.items() if name not in coords}
-    return xr.Dataset(series, {name: found[name] for name in coords}, attrs)
+    series = {name: variable for name, variable in variables.items() if name not in coords}
+    return xr.Dataset(series, {name: variables[name] for name in coords}, attrs)

@@ -58,15 +58,17 @@ def _kinds(run: Run) -> list[str]:
 def _of_flows(run: Run, kinds: list[str], after: float, before: float | None) -> dict[str, Any]:
     controller = run.data["controller"].values.astype(str)
     goodput = run.goodput(after, before).values / 1e6
-    found: dict[str, Any] = {"goodput (Mb/s)": float(goodput[controller != "cbr"].sum())}
+    row: dict[str, Any] = {"goodput (Mb/s)": float(goodput[controller != "cbr"].sum())}
     if len(kinds) > 1:
         for kind in kinds:
-            mine = controller == kind
-            found[f"goodput of {kind} (Mb/s)"] = float(goodput[mine].sum()) if any(mine) else None
+            of_kind = controller == kind
+            row[f"goodput of {kind} (Mb/s)"] = (
+                float(goodput[of_kind].sum()) if any(of_kind) else None
+            )
     flows = run.summary(after, before)
     sent = float(flows["sent"].sum())
     dropped = float((flows["loss_percent"].fillna(0) / 100 * flows["sent"]).sum())
-    return found | {
+    return row | {
         "Jain's index": run.jain_index(after, before) if run.active(after, before) else math.nan,
         "loss (%)": 100 * dropped / sent if sent else math.nan,
         "mean RTT (ms)": float(

@@ -101,7 +101,7 @@ def topology(
         for node, place in picture.nodes.items():
             _box(ax, place, picture.texts[node], fc=SKY, boxstyle="round")
         ax.margins(0.09, 0.0)
-        heights = [y for _, y in (*picture.nodes.values(), *(p for _, p in picture.hosts))]
+        heights = [y for _, y in (*picture.nodes.values(), *(place for _, place in picture.hosts))]
         ax.set_ylim(min(heights) - 0.55, max(heights) + 0.55)
         ax.set_axis_off()
     return ax
@@ -118,19 +118,19 @@ def describe(link: Link, names: Mapping[str, str] | None = None) -> str:
     An unlimited buffer, drop-tail and a loss of 0 are left out; a discipline with thresholds shows
     them.
     """
-    told = []
+    parts = []
     if math.isfinite(link.buffer):
-        told.append(f"{link.buffer:g} {link.buffer_unit}")
+        parts.append(f"{link.buffer:g} {link.buffer_unit}")
     queue = link.queue
     if queue.name != DropTail.name:
         params = dict(queue.params)
         ends = [f"{params[name]:g}" for name in ("min_thresh", "max_thresh") if name in params]
-        told.append(
+        parts.append(
             " ".join([(names or {}).get(queue.name, queue.name), " to ".join(ends)]).strip()
         )
     if link.loss:
-        told.append(f"loss {link.loss:g}")
-    return "\n".join([_speed(link.rate, link.delay), *told])
+        parts.append(f"loss {link.loss:g}")
+    return "\n".join([_speed(link.rate, link.delay), *parts])
 
 
 def _line(ax: Axes, start: Place, end: Place, label: str) -> None:
@@ -157,20 +157,20 @@ def _box(ax: Axes, place: Place, text: str, *, fc: str, boxstyle: str) -> None:
 
 def _labelled(picture: _Picture) -> Iterator[tuple[_Host, Place]]:
     """The hosts whose access link has a label: the highest of those that share one."""
-    seen = set()
+    labelled = set()
     for host, place in picture.hosts:
         side = place[0] > picture.nodes[host.node][0]
-        if host.access and (host.node, side, host.access) not in seen:
-            seen.add((host.node, side, host.access))
+        if host.access and (host.node, side, host.access) not in labelled:
+            labelled.add((host.node, side, host.access))
             yield host, place
 
 
 def _speed(rate: float, delay: float) -> str:
     scale, unit = rate_unit(rate)
-    told = [] if math.isinf(rate) else [f"{rate / scale:g} {unit}"]
-    if 1e3 * delay >= 0.05 or not told:  # a shorter delay is a jitter of the start
-        told.append(f"{1e3 * delay:.3g} ms")
-    return ", ".join(told)
+    parts = [] if math.isinf(rate) else [f"{rate / scale:g} {unit}"]
+    if 1e3 * delay >= 0.05 or not parts:  # a shorter delay is a jitter of the start
+        parts.append(f"{1e3 * delay:.3g} ms")
+    return ", ".join(parts)
 
 
 def _picture(net: Network | Scenario, names: Mapping[str, str]) -> _Picture:
@@ -179,20 +179,22 @@ def _picture(net: Network | Scenario, names: Mapping[str, str]) -> _Picture:
     flows = list(_flows(net, names)) if isinstance(net, Scenario) else []
     nodes, in_columns = _places(network, [flow.route for flow in flows])
     ends = {tuple(sorted(pair, key=lambda node: (nodes[node], node))) for pair in links}
-    lines = [(a, b, _told(links.get((a, b)), links.get((b, a)), names)) for a, b in sorted(ends)]
+    lines = [
+        (a, b, _link_label(links.get((a, b)), links.get((b, a)), names)) for a, b in sorted(ends)
+    ]
     picture = _Picture(nodes, {node: names.get(node, node) for node in nodes}, [], lines)
     _put_hosts(picture, flows, in_columns=in_columns)
     return picture
 
 
-def _told(there: Link | None, back: Link | None, names: Mapping[str, str]) -> str:
+def _link_label(forth: Link | None, back: Link | None, names: Mapping[str, str]) -> str:
     """Label of the line between two nodes."""
-    if there is None or back is None:
-        return describe(there or back, names)  # type: ignore[arg-type]
-    same = (there.rate, there.delay) == (back.rate, back.delay)
+    if forth is None or back is None:
+        return describe(forth or back, names)  # type: ignore[arg-type]
+    same = (forth.rate, forth.delay) == (back.rate, back.delay)
     plain = math.isinf(back.buffer) and not back.loss
-    told = [describe(there, names), *([] if same and plain else [describe(back, names)])]
-    return "\n".join(dict.fromkeys(told))
+    texts = [describe(forth, names), *([] if same and plain else [describe(back, names)])]
+    return "\n".join(dict.fromkeys(texts))
 
 
 # Flows and their hosts.
@@ -223,8 +225,8 @@ class _Flow:
     def kinds(self) -> str:
         """ "9 Vegas"; "" if the name has it."""
         count = self.last - self.first + 1
-        told = f"{count} {self.kind}" if count > 1 else self.kind
-        return "" if self.kind in self.name else told
+        text = f"{count} {self.kind}" if count > 1 else self.kind
+        return "" if self.kind in self.name else text
 
     def _numbers(self, letter: str) -> str:
         ends = dict.fromkeys((self.first, self.last))
@@ -255,35 +257,35 @@ def _flows(scenario: Scenario, names: Mapping[str, str]) -> Iterator[_Flow]:
 
 def _grouped(flows: Sequence[_Flow]) -> list[_Flow]:
     """Adjacent flows of one kind and route as one, unless they have names."""
-    found = []
-    for (kind, route, access, name), of in groupby(
+    groups = []
+    for (kind, route, access, name), group in groupby(
         flows, key=lambda f: (f.kind, f.route, f.access, f.name)
     ):
-        each = list(of)
-        found.append(_Flow(name, each[0].first, each[-1].last, kind, route, access))
-    return found
+        members = list(group)
+        groups.append(_Flow(name, members[0].first, members[-1].last, kind, route, access))
+    return groups
 
 
 def _put_hosts(picture: _Picture, flows: Sequence[_Flow], *, in_columns: bool) -> None:
     """Place hosts left and right of the outer nodes, and below the others; without columns, nodes
     list their own."""
     first, last = (end(x for x, _ in picture.nodes.values()) for end in (min, max))
-    drawn = _grouped(flows) if len(flows) > MOST_ALONE else list(flows)
+    shown_flows = _grouped(flows) if len(flows) > MOST_ALONE else list(flows)
     outer = {n for n, (x, _) in picture.nodes.items() if in_columns and x in (first, last)}
     beside: dict[str, list[_Host]] = {}
     inside: dict[str, list[str]] = {}
-    for flow in drawn:
+    for flow in shown_flows:
         start, end = flow.route[0], flow.route[-1]
         if start in outer:
             text = "\n".join(filter(None, (flow.source, flow.kinds)))
             beside.setdefault(start, []).append(_Host(start, text, flow.access[0]))
         else:
-            alike = len({each.kind for each in drawn}) == 1
+            alike = len({f.kind for f in shown_flows}) == 1
             kinds = "" if alike else flow.kinds
             inside.setdefault(start, []).append(": ".join(filter(None, (flow.source, kinds))))
         if end in outer and flow.destination:
             beside.setdefault(end, []).append(_Host(end, flow.destination, flow.access[1]))
-    for flow in drawn:
+    for flow in shown_flows:
         end = flow.route[-1]
         if end in outer and end not in beside:
             beside[end] = [_Host(end, RECEIVERS, flow.access[1])]
@@ -296,16 +298,16 @@ def _put_hosts(picture: _Picture, flows: Sequence[_Flow], *, in_columns: bool) -
             picture.hosts.append((_Host(node, "\n".join(texts), ""), (x, below)))
         else:
             picture.texts[node] += "\n" + "\n".join(texts)
-    rows = max((len(of) for of in beside.values()), default=1)
-    lanes = max(sum(each == x for each, _ in picture.nodes.values()) for x in (first, last))
+    rows = max((len(hosts) for hosts in beside.values()), default=1)
+    lanes = max(sum(column == x for column, _ in picture.nodes.values()) for x in (first, last))
     if lanes > 1:  # room for the hosts of nodes in one column
         stretch = max(1.0, rows * APART + 0.2)
         picture.nodes = {node: (x, y * stretch) for node, (x, y) in picture.nodes.items()}
-    for node, of in beside.items():
+    for node, hosts in beside.items():
         x, y = picture.nodes[node]
         out = x + (-HOSTS if x == first else HOSTS)
-        for k, host in enumerate(of):
-            picture.hosts.append((host, (out, y + APART * ((len(of) - 1) / 2 - k))))
+        for k, host in enumerate(hosts):
+            picture.hosts.append((host, (out, y + APART * ((len(hosts) - 1) / 2 - k))))
 
 
 def _shortest(net: Network, source: str, target: str) -> tuple[str, ...]:
@@ -356,7 +358,7 @@ def _columns(graph: nx.Graph, onward: nx.DiGraph) -> dict[str, int]:
             column |= dict.fromkeys(nodes, k)
         last = max(column.values())
         for node in onward.nodes:  # a source that joins later is placed just before its successor
-            after = [column[each] for each in onward.successors(node)]
+            after = [column[successor] for successor in onward.successors(node)]
             column[node] = min(after) - 1 if after else last if len(onward) > 2 else column[node]
     for start in [*column, *sorted(graph.nodes)]:
         first = column.setdefault(start, 0)

@@ -28,7 +28,7 @@ class UnfailingFile(io.RawIOBase):
         self._file = path.open("w+b", buffering=0)
         self._at = 0
         self._size = 0
-        self._kept: list[tuple[int, bytes]] = []
+        self._pending: list[tuple[int, bytes]] = []
         self.error: OSError | None = None
 
     def __enter__(self) -> UnfailingFile:
@@ -74,7 +74,7 @@ class UnfailingFile(io.RawIOBase):
         self._file.seek(self._at)
         content = (self._file.read(count) or b"").ljust(count, b"\0")
         into[:count] = content
-        for begin, block in self._kept:
+        for begin, block in self._pending:
             first, last = max(begin, self._at), min(begin + len(block), self._at + count)
             if first < last:
                 into[first - self._at : last - self._at] = block[first - begin : last - begin]
@@ -91,7 +91,7 @@ class UnfailingFile(io.RawIOBase):
         except OSError as error:
             self.error = error
         if done < len(data):
-            self._kept.append((self._at + done, bytes(data[done:])))
+            self._pending.append((self._at + done, bytes(data[done:])))
         self._at += len(data)
         self._size = max(self._size, self._at)
         return len(data)

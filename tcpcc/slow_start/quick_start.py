@@ -43,10 +43,10 @@ def on_start(s, p, ack):
 
 
 def on_open(s, p, ack):
-    asked = s.request
+    requested = s.request
     s.request = 0.0
     s.default_window = s.cwnd
-    if asked == 0 or ack.rtt == 0 or ack.qs_request <= 0 or ack.qs_approvals != ack.hops:
+    if requested == 0 or ack.rtt == 0 or ack.qs_request <= 0 or ack.qs_approvals != ack.hops:
         return  # (2)
     s.approved_rate = rate_of(ack.qs_request)
     window = math.floor(s.approved_rate * ack.rtt / (8 * ack.packet_size))

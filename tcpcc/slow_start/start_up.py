@@ -139,9 +139,9 @@ def both(s, p, ack):
 
 def _bound(form: Any, rule: Rule, **names: Any) -> Rule:
     """`form` with its names bound to these functions."""
-    made = FunctionType(form.__code__, {**form.__globals__, "own": rule, **names})
-    made.__module__, made.__qualname__ = form.__module__, rule.__qualname__
-    return made
+    bound = FunctionType(form.__code__, {**form.__globals__, "own": rule, **names})
+    bound.__module__, bound.__qualname__ = form.__module__, rule.__qualname__
+    return bound
 
 
 def _before(added: Rule | None, rule: Rule | None) -> Rule | None:
@@ -164,9 +164,9 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
             "which has a start of its own"
         )
     for kind in ("params", "state", "header"):
-        mine, theirs = getattr(controller, kind), getattr(start_up, kind)
-        for name in mine:
-            if name in theirs:
+        existing, added = getattr(controller, kind), getattr(start_up, kind)
+        for name in existing:
+            if name in added:
                 raise ScenarioError(
                     f"slow start {start_up.name!r} does not go with controller "
                     f"{controller.name!r}: {name!r} is in the {kind} of both"

@@ -21,7 +21,7 @@ from tcpcc.transport.flow_record import (
 )
 from tcpcc.transport.output import in_force
 from tcpcc.transport.undo import note_answer, was_the_last
-from tcpcc.transport.unused import is_used
+from tcpcc.transport.window_validation import is_used
 
 sample_at = accessor(sample_dtype)
 
@@ -355,7 +355,7 @@ def report_marks(f, now):
     f.unreported_marks += f.marked
     if f.phase != OPEN or f.ack <= f.mark_edge:
         return False
-    is_one = in_force(f, window_at(f.state, 0).cwnd) < 2
+    is_minimal = in_force(f, window_at(f.state, 0).cwnd) < 2
     f.mark_edge = f.max_seq
     f.cwr = 1
     fill_loss_sample(f, now, 0, f.max_seq - f.high_ack)
@@ -366,7 +366,7 @@ def report_marks(f, now):
     if f.reads_packets != 0:
         fill_of_newest(f, a)
     apply_cut(f, f.on_mark if f.on_mark != 0 else f.on_loss)
-    return is_one
+    return is_minimal
 
 
 @compiled

@@ -35,7 +35,7 @@ from tcpcc.transport.rules import (
     undo_recovery,
 )
 from tcpcc.transport.undo import DUE, NOT_DUE, note_answer
-from tcpcc.transport.unused import halve_for_idle_time, note_usage
+from tcpcc.transport.window_validation import halve_for_idle_time, note_usage
 
 
 @compiled

@@ -20,7 +20,7 @@ def terminal(monkeypatch):
     screen = Terminal()
     for module in (announce, bars):
         monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
-    monkeypatch.setattr(announce, "_said", set())
+    monkeypatch.setattr(announce, "_printed", set())
     monkeypatch.setattr(announce, "INTERPRETED", False)
     monkeypatch.delenv("TCPCC_QUIET", raising=False)
     monkeypatch.setattr(announce.multiprocessing, "current_process", lambda: MAIN)
@@ -58,7 +58,7 @@ def test_silent_in_a_pipe_a_worker_interpreted_and_when_switched_off(terminal, m
     def silent(change):
         with monkeypatch.context() as here:
             change(here)
-            announce._said.clear()
+            announce._printed.clear()
             announce.compiling("the packet model", 20)
             assert announce.sys.stderr.getvalue() == ""
 
@@ -85,7 +85,7 @@ def test_a_model_is_announced_until_its_machine_code_is_on_disk(terminal, tmp_pa
     module = "tcpcc.models.packet.handlers"
     jit.announce_compilation(module, "the packet model", 20)
     assert terminal.getvalue() == LINE
-    announce._said.clear()
+    announce._printed.clear()
     folder = tmp_path / f"engine-{module_digest(module)[:16]}" / "x"
     folder.mkdir(parents=True)
     (folder / "run.nbi").touch()

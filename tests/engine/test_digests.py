@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.engine import framed
-from tcpcc.engine.framed import digest
+from tcpcc.engine import framing
+from tcpcc.engine.framing import digest
 from tcpcc.engine.jit import Caller, accessor
 from tcpcc.engine.source import code_digest, dtype_bytes, encoded
 from tcpcc.many import _cache_name, _fingerprint
@@ -303,7 +303,7 @@ def test_what_contains_itself_is_written():
 
 def test_another_version_of_the_digests_finds_nothing_old(monkeypatch):
     before = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {})
-    monkeypatch.setattr(framed, "VERSION", 0)
+    monkeypatch.setattr(framing, "VERSION", 0)
     after = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {})
     assert not {*before} & {*after}
 

@@ -275,7 +275,7 @@ def test_module_digest_is_of_the_text():
     assert module_digest("tcpcc.models.bins") != module_digest("tcpcc.engine.streams")
 
 
-def test_what_several_want_to_compile_is_compiled_one_at_a_time(tmp_path):
+def test_what_several_want_to_compile_is_compiled_serialized(tmp_path):
     at_work, most = [], []
 
     def compile_one(signature):
@@ -285,7 +285,7 @@ def test_what_several_want_to_compile_is_compiled_one_at_a_time(tmp_path):
         at_work.remove(signature)
         return signature
 
-    wanted = [cache._one_at_a_time(compile_one, tmp_path / "lock") for _ in range(4)]
+    wanted = [cache._serialized(compile_one, tmp_path / "lock") for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         given = list(pool.map(lambda k: wanted[k](k), range(4)))
     assert given == [0, 1, 2, 3]
@@ -295,4 +295,4 @@ def test_what_several_want_to_compile_is_compiled_one_at_a_time(tmp_path):
 def test_on_a_disk_that_cannot_lock_each_compiles_for_itself(tmp_path):
     no_folder = tmp_path / "file"
     no_folder.touch()
-    assert cache._one_at_a_time(str.upper, no_folder / "lock")("x") == "X"
+    assert cache._serialized(str.upper, no_folder / "lock")("x") == "X"

@@ -77,7 +77,7 @@ def test_an_unknown_controller_of_a_saved_run_says_how_to_register_it(monkeypatc
 
 
 def test_compilations_are_logged_once_and_nothing_is_printed(caplog, capsys, monkeypatch):
-    monkeypatch.setattr(announce, "_said", set())
+    monkeypatch.setattr(announce, "_printed", set())
     with caplog.at_level(logging.INFO, logger="tcpcc"):
         announce.compiling("the packet model", 20)
         announce.compiling("the packet model", 20)

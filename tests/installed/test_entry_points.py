@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import tcpcc as tc
-from tcpcc import installed
+from tcpcc import plugins
 from tcpcc.cli import main
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError, ScenarioWarning
@@ -40,12 +40,12 @@ def offer(tmp_path, monkeypatch):
         value = value or f"{package}:mine"
         (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
         written.append(package)
-        installed.offered.cache_clear()
+        plugins.offered.cache_clear()
 
     yield write
     for package in written:
         sys.modules.pop(package, None)
-    installed.offered.cache_clear()
+    plugins.offered.cache_clear()
 
 
 def test_an_installed_controller_is_loaded_when_its_name_is_used(offer):
@@ -79,7 +79,7 @@ def test_importing_tcpcc_and_using_a_built_in_name_look_nothing_up():
         "import importlib.metadata as m, tcpcc as tc\n"
         "m.entry_points = None\n"
         "tc.Flow('reno'), tc.RED(), tc.dumbbell(rate='1 Mbps', delay='1 ms', buffer=9)\n"
-        "import sys; print('importlib.metadata' in sys.modules, 'tcpcc.installed' in sys.modules)\n"
+        "import sys; print('importlib.metadata' in sys.modules, 'tcpcc.plugins' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["True", "True"], done.stderr

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import experiments
-from experiments import expected, harness, kept, published, report
+from experiments import expected, harness, number_store, published, report
 from experiments import records as judging
 from experiments.published import Cause, Cell, Claim, Tolerance
 from experiments.records import Measured, agree, grade, judge, record
@@ -786,36 +786,38 @@ def test_something_is_expected_of_every_cell_and_claim(name):
     assert not said
 
 
-# --- kept numbers --------------------------------------------------------------------------------
+# --- stored numbers ------------------------------------------------------------------------------
 
 
-def test_kept_numbers_come_back_as_they_were(tmp_path):
+def test_stored_numbers_come_back_as_they_were(tmp_path):
     numbers = {
         ("Vegas", "0-25"): Measured(0.5),
         ("Reno", "0-25"): Measured(math.nan, 1.0, 2.0, 0.1, 20),
     }
-    kept.store(tmp_path, "p", "table_1", "packet", "code", numbers)
-    found = kept.load(tmp_path, "p", "table_1", "packet", "code")
+    number_store.store(tmp_path, "p", "table_1", "packet", "code", numbers)
+    found = number_store.load(tmp_path, "p", "table_1", "packet", "code")
     assert found["Vegas", "0-25"] == Measured(0.5)
     assert math.isnan(found["Reno", "0-25"][0])
     assert found["Reno", "0-25"][1:] == (1.0, 2.0, 0.1, 20)
-    assert kept.load(tmp_path, "p", "table_1", "fluid", "code") is None
+    assert number_store.load(tmp_path, "p", "table_1", "fluid", "code") is None
 
 
 def test_numbers_of_other_code_are_not_found_and_make_room(tmp_path, all_seeds):
-    kept.store(tmp_path, "p", "table_1", "packet", "code", {})
-    assert kept.load(tmp_path, "p", "table_1", "packet", "other") is None
-    kept.store(tmp_path, "p", "table_1", "packet", "other", {})
+    number_store.store(tmp_path, "p", "table_1", "packet", "code", {})
+    assert number_store.load(tmp_path, "p", "table_1", "packet", "other") is None
+    number_store.store(tmp_path, "p", "table_1", "packet", "other", {})
     assert [file.name for file in tmp_path.iterdir()] == ["p-table_1-packet-all-other.json"]
 
 
 def test_numbers_of_few_and_of_all_seeds_are_kept_beside_each_other(tmp_path, monkeypatch):
     for quick in (True, False):
         monkeypatch.setattr("experiments.seeds.QUICK", quick)
-        kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(quick)})
+        number_store.store(
+            tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(quick)}
+        )
     for quick in (True, False):
         monkeypatch.setattr("experiments.seeds.QUICK", quick)
-        assert kept.load(tmp_path, "p", "table_1", "packet", "code")["a", "b"][0] == quick
+        assert number_store.load(tmp_path, "p", "table_1", "packet", "code")["a", "b"][0] == quick
 
 
 def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
@@ -829,15 +831,15 @@ def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
         file = tmp_path / str(k) / "module.py"
         file.parent.mkdir()
         file.write_text(text)
-        codes.append(kept._code(file))
+        codes.append(number_store._code(file))
     assert codes[0] == codes[1] != codes[2]
 
 
 def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, all_seeds):
     """Not on what draws its figure, nor on another paper."""
-    used = kept._dependencies({"experiments.red_fairness.studies"})
-    assert {"experiments.red_fairness.scenarios", *kept.COMMON} <= used
-    assert kept._dependencies(()) == set(kept.COMMON)
+    used = number_store._dependencies({"experiments.red_fairness.studies"})
+    assert {"experiments.red_fairness.scenarios", *number_store.COMMON} <= used
+    assert number_store._dependencies(()) == set(number_store.COMMON)
     assert not any(name.startswith("experiments.tcp_fusion") for name in used)
     item = experiments.papers()["quick_vegas"].items["table_1"]
     before = item.code
@@ -856,17 +858,17 @@ def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, 
     ],
 )
 def test_a_damaged_file_of_numbers_is_no_file(damaged, tmp_path):
-    kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
+    number_store.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
     file = next(tmp_path.iterdir())
     file.write_text(damaged(file.read_text()))
-    assert kept.load(tmp_path, "p", "table_1", "packet", "code") is None
+    assert number_store.load(tmp_path, "p", "table_1", "packet", "code") is None
 
 
 def test_numbers_of_another_item_are_not_taken(tmp_path):
-    kept.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
+    number_store.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
     file = next(tmp_path.iterdir())
     file.rename(file.with_name(file.name.replace("table_1", "table_2")))
-    assert kept.load(tmp_path, "p", "table_2", "packet", "code") is None
+    assert number_store.load(tmp_path, "p", "table_2", "packet", "code") is None
 
 
 def test_a_folder_of_a_name_counts(tmp_path, monkeypatch):
@@ -876,8 +878,8 @@ def test_a_folder_of_a_name_counts(tmp_path, monkeypatch):
         file = tmp_path / folder / folder / "same.py"
         file.parent.mkdir(parents=True)
         file.write_text("X = 1")
-        monkeypatch.setattr(kept.tcpcc, "__file__", str(tmp_path / folder / "__init__.py"))
-        found.add(kept._digest.__wrapped__(frozenset(), False))
+        monkeypatch.setattr(number_store.tcpcc, "__file__", str(tmp_path / folder / "__init__.py"))
+        found.add(number_store._digest.__wrapped__(frozenset(), False))
     assert len(found) == 2
 
 

@@ -8,7 +8,7 @@ import pytest
 import tcpcc as tc
 from experiments import ifip25, testbeds
 from experiments.bbr_cubic.scenarios import Network
-from experiments.ifip25 import command, figures, scenarios, tables, traced
+from experiments.ifip25 import causes, command, figures, scenarios, tables
 from experiments.ifip25.scenarios import Single, Ten
 from experiments.ifip25.tables import PUBLISHED
 from experiments.testbeds import TESTBED, Key
@@ -142,7 +142,7 @@ def test_linux_bounds_of_extra_change_the_window():
     """Linux bounds it by the packets of 0.1 s; the draft does not."""
     case = Single("bbr3", "cubic", Network(10, 40), 32, 16).scenario(1).replace(duration=40)
     case = case.replace(flows=[f.replace(name=f"f{i}") for i, f in enumerate(case.flows)])
-    bounded = traced._as_linux(case)
+    bounded = causes._as_linux(case)
     assert [dict(flow.params).get("extra_time") for flow in bounded.flows] == [0.1] * 16 + [None]
     free, bound = (tc.simulate(each).data["cwnd"].isel(flow=0).values for each in (case, bounded))
     assert not np.array_equal(free, bound, equal_nan=True)

@@ -8,7 +8,7 @@ import pytest
 
 import tcpcc as tc
 from experiments import pam25
-from experiments.pam25 import command, figures, tables, traced
+from experiments.pam25 import causes, command, figures, tables
 from experiments.pam25.scenarios import Mixture
 from experiments.testbeds import Key, moved, simulated, store
 from tcpcc.errors import ScenarioError
@@ -100,7 +100,7 @@ def test_with_other_hosts_many_prague_flows_get_too_little(name):
     for cell in (MANY, Mixture(10, 10, "CUBIC ECN", "FIFO", 0.5)):
         rates = {}
         for change in ("no change", name):
-            case = traced.changed(cell, 1, *traced.CHANGES[change])
+            case = causes.changed(cell, 1, *causes.CHANGES[change])
             rates[change] = tables.of_mixture(cell, tc.simulate(case))["prague"]
         told = pam25.published()[cell, "prague"].mean
         assert rates[name] < rates["no change"] - 2

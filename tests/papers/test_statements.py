@@ -106,7 +106,7 @@ def test_a_statement_has_the_results_of_its_cells_and_claims():
     ],
 )
 def test_a_statement_is_undecided_if_a_number_is_and_none_is_missed(found, result):
-    assert statements.told(found) == result
+    assert statements.overall(found) == result
 
 
 def test_a_loose_match_holds_a_statement():

@@ -118,9 +118,9 @@ class Check:
     @property
     def measured(self) -> str:
         """The observable with its settings, in one line."""
-        told = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}"
+        text = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}"
                          for k, v in self.settings.items())  # fmt: skip
-        return f"{self.observable} ({told})" if told else self.observable
+        return f"{self.observable} ({text})" if text else self.observable
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ class Case:
 
         scenario = self.scenario
         if controller is not None or settings:
-            given = {"controller": controller} if controller is not None else {}
-            scenario = _changed(scenario, {**given, **settings})
+            overrides = {"controller": controller} if controller is not None else {}
+            scenario = _changed(scenario, {**overrides, **settings})
         return simulate(scenario, trace=True)
 
 

@@ -71,31 +71,31 @@ class FlowTrace:
         """The trace of a flow of a run; with ``trace=True`` each event, else the bins."""
         of_flow = run.data.sel(flow=name)
         bins = run.data["time"].values.astype(float)
-        mine = _events_of(run, name)
-        if mine is None:
+        events = _events_of(run, name)
+        if events is None:
             columns = {n: of_flow[n].values.astype(float) for n in ("cwnd", "ssthresh", "rtt")}
             known = np.isfinite(columns["cwnd"])
-            made = cls(bins[known], {k: v[known] for k, v in columns.items()})
+            trace = cls(bins[known], {k: v[known] for k, v in columns.items()})
         else:
-            made = cls._of_events(mine)
+            trace = cls._of_events(events)
         arrived = of_flow["delivered"].values
         if not np.isnan(arrived).all():
-            made.delivered_at, made.delivered = bins, np.nancumsum(arrived)
+            trace.delivered_at, trace.delivered = bins, np.nancumsum(arrived)
         if np.isnan(of_flow["sent"].values).all():
-            made.sent_at, made.again = NO_FLOATS, np.empty(0, bool)
+            trace.sent_at, trace.again = NO_FLOATS, np.empty(0, bool)
         if np.isnan(of_flow["timeouts"]):
-            made.timeouts = None
-        made.modes = _modes(str(of_flow["controller"].values))
-        made.packet_size = float(of_flow["packet_size"])
-        made.name = name
-        return made
+            trace.timeouts = None
+        trace.modes = _modes(str(of_flow["controller"].values))
+        trace.packet_size = float(of_flow["packet_size"])
+        trace.name = name
+        return trace
 
     @classmethod
-    def _of_events(cls, mine: NDArray[Any]) -> FlowTrace:
+    def _of_events(cls, events: NDArray[Any]) -> FlowTrace:
         """The trace of a connection from its events."""
-        kinds = mine["event"]
-        sends = mine[np.isin(kinds, _AT_SENDER[:2])]
-        samples = mine[np.isin(kinds, _AT_SENDER)]
+        kinds = events["event"]
+        sends = events[np.isin(kinds, _AT_SENDER[:2])]
+        samples = events[np.isin(kinds, _AT_SENDER)]
         columns = {
             _RENAMED.get(name, name): samples[name].astype(float)
             for name in (samples.dtype.names or ())[len(EVENT_DTYPE.descr) :]
@@ -108,7 +108,7 @@ class FlowTrace:
             columns,
             sent_at=sends["time"].astype(float),
             again=sends["event"] == EVENTS.index("retransmit"),
-            timeouts=mine["time"][kinds == EVENTS.index("timeout")].astype(float),
+            timeouts=events["time"][kinds == EVENTS.index("timeout")].astype(float),
         )
 
     @classmethod
@@ -155,7 +155,9 @@ class FlowTrace:
             modes = (*MODES, *sorted(set(names.dropna()) - set(MODES)))
             table["mode"] = names.map({m: k for k, m in enumerate(modes)}).astype("Float64")
         size = float(table.pop("packet_size").iloc[0]) if "packet_size" in table else math.nan
-        columns = {str(one): table[one].to_numpy(float, na_value=math.nan) for one in table}
+        columns = {
+            str(column): table[column].to_numpy(float, na_value=math.nan) for column in table
+        }
         at = time if len(delivered) else NO_FLOATS
         return cls(
             time, columns, at, delivered, sent_at, again, modes=modes, packet_size=size,
@@ -239,9 +241,9 @@ def _spread(
     time: NDArray[np.float64], counts: NDArray[np.float64], repeats: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Times of packets, and whether each was a retransmission, from counts up to each time."""
-    each = np.diff(counts, prepend=0.0).astype(int)
-    again = np.diff(repeats, prepend=0.0).astype(int)
-    first = np.concatenate([[0], np.cumsum(each)])[:-1]
-    sent_at = np.repeat(time, each)
-    place = np.arange(len(sent_at)) - np.repeat(first, each)
-    return sent_at, place < np.repeat(again, each)
+    added = np.diff(counts, prepend=0.0).astype(int)
+    repeated = np.diff(repeats, prepend=0.0).astype(int)
+    first = np.concatenate([[0], np.cumsum(added)])[:-1]
+    sent_at = np.repeat(time, added)
+    place = np.arange(len(sent_at)) - np.repeat(first, added)
+    return sent_at, place < np.repeat(repeated, added)

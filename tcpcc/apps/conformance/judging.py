@@ -85,17 +85,17 @@ class Judgement:
         """One record for each check, with what `table` has."""
         return [
             {
-                "check": each.check.name,
-                "verdict": each.verdict,
-                "envelope": each.check.envelope,
-                "found": each.found,
-                "time": each.time,
-                "value": each.value,
-                "measured": each.check.measured,
-                "source": each.check.source,
-                "reason": each.check.reason,
+                "check": finding.check.name,
+                "verdict": finding.verdict,
+                "envelope": finding.check.envelope,
+                "found": finding.found,
+                "time": finding.time,
+                "value": finding.value,
+                "measured": finding.check.measured,
+                "source": finding.check.source,
+                "reason": finding.check.reason,
             }
-            for each in self.findings
+            for finding in self.findings
         ]
 
     def table(self) -> pd.DataFrame:
@@ -111,12 +111,12 @@ class Judgement:
 
     def __repr__(self) -> str:
         counts = [sum(f.verdict == v for f in self.findings) for v in (WITHIN, UNKNOWN)]
-        left = self.failed
+        outside = self.failed
         verdict = ("passes" if self.complete else "passes in part") if self.passed else "fails"
         if self.other_path:
             return f"<{self.case.name} not judged: {self.other_path}>"
-        told = f"{counts[0]} within, {len(left)} outside, {counts[1]} not in the trace"
-        return f"<{self.case.name} {verdict}: {told}{': ' + ', '.join(left) if left else ''}>"
+        text = f"{counts[0]} within, {len(outside)} outside, {counts[1]} not in the trace"
+        return f"<{self.case.name} {verdict}: {text}{': ' + ', '.join(outside) if outside else ''}>"
 
     def _repr_html_(self) -> str:
         body = self.table().drop(columns=["measured"]).to_html(index=False, border=0)
@@ -152,7 +152,7 @@ def judge(trace: Run | FlowTrace | Sequence[FlowTrace] | str | Path, case: str |
             f"trace: has {len(traces)} flow{'s' * (len(traces) > 1)}: case {chosen.name} needs"
             f" {needed}"
         )
-    path = chosen.path([each.packet_size for each in traces])
+    path = chosen.path([flow.packet_size for flow in traces])
     other = path.differs(traces)
     if other:
         return Judgement(chosen, tuple(Finding(c, UNKNOWN, other) for c in chosen.checks), other)
@@ -204,27 +204,27 @@ def _read(path: Path) -> Run:
 
 def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:
     try:
-        reading = check.read(traces, path)
+        measurement = check.read(traces, path)
     except NotInTraceError as lack:
         return Finding(check, UNKNOWN, f"needs {lack}")
-    values = list(reading.values)
+    values = list(measurement.values)
     missing = _missing(check, traces, path)
     if missing and _depends_on_the_rest(check, values):
         return Finding(check, UNKNOWN, missing)
     if not values:
         return Finding(check, WITHIN if check.optional else ABSENT)
-    found = _range(values)
-    for time, value in zip(reading.times, values, strict=True):
+    span = _range(values)
+    for time, value in zip(measurement.times, values, strict=True):
         inside = (
             value in check.allowed
             if isinstance(value, str)
             else check.low - 1e-9 <= value <= check.high + 1e-9
         )
         if not inside:
-            return Finding(check, LEAVES, found, time, value, len(values))
+            return Finding(check, LEAVES, span, time, value, len(values))
     if missing and "before" in check.settings:
         return Finding(check, UNKNOWN, missing)
-    return Finding(check, WITHIN, found, count=len(values))
+    return Finding(check, WITHIN, span, count=len(values))
 
 
 def _missing(check: Check, traces: list[FlowTrace], path: KnownPath) -> str:
@@ -235,7 +235,7 @@ def _missing(check: Check, traces: list[FlowTrace], path: KnownPath) -> str:
     after = float(check.settings.get("after", 0.0))
     before = min(float(check.settings.get("before", math.inf)), path.duration)
     concerned = traces if check.observable == "share" else [traces[flow]]
-    end = min(each.end for each in concerned)
+    end = min(trace.end for trace in concerned)
     if end >= before - SLACK * max(before - after, 0.0):
         return ""
     return f"needs the trace up to {before:g} s; it ends at {end:.4g} s"
@@ -257,9 +257,9 @@ def _depends_on_the_rest(check: Check, values: list[float | str]) -> bool:
 def _range(values: Sequence[float | str]) -> str:
     """ "0.7", "0.68 to 0.71 (6)", "DOWN (3)"."""
     if isinstance(values[0], str):
-        told = " or ".join(sorted({str(value) for value in values}))
+        text = " or ".join(sorted({str(value) for value in values}))
     else:
         numbers = [float(value) for value in values]
         low, high = min(numbers), max(numbers)
-        told = f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"
-    return told if len(values) == 1 else f"{told} ({len(values)})"
+        text = f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"
+    return text if len(values) == 1 else f"{text} ({len(values)})"

@@ -31,12 +31,12 @@ def publish(folder: str | Path, names: Iterable[str] | None = None) -> list[Judg
     if place.is_file():
         raise ScenarioError(f"folder = {place}: is a file")
     chosen = [find(name) for name in names] if names is not None else [*cases().values()]
-    found = []
+    judgements = []
     for case in chosen:
-        found.append(_publish(case, place / case.name))
+        judgements.append(_publish(case, place / case.name))
     with whole_file(place / "README.md") as part:
-        part.write_text(_overview(found), encoding="utf-8")
-    return found
+        part.write_text(_overview(judgements), encoding="utf-8")
+    return judgements
 
 
 def _publish(case: Case, place: Path) -> Judgement:
@@ -76,9 +76,10 @@ def _page(judgement: Judgement) -> str:
         "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {each.check.name} | {each.check.envelope} | {each.found} | {each.check.measured} |"
-        f" {_line(each.check.reason)} | {each.check.source} |"
-        for each in judgement.findings
+        f"| {check.name} | {check.envelope} | {finding.found} | {check.measured} |"
+        f" {_line(check.reason)} | {check.source} |"
+        for finding in judgement.findings
+        for check in (finding.check,)
     ]
     for check in case.checks:
         if check.exception:
@@ -94,7 +95,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _overview(found: list[Judgement]) -> str:
+def _overview(judgements: list[Judgement]) -> str:
     lines = [
         "# Conformance kit for congestion control",
         "",
@@ -105,8 +106,9 @@ def _overview(found: list[Judgement]) -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| [{each.case.name}]({each.case.name}/README.md) | {each.case.title} | {each.case.source}"
-        f" | {_verdict(each)} |"
-        for each in found
+        f"| [{case.name}]({case.name}/README.md) | {case.title} | {case.source}"
+        f" | {_verdict(judgement)} |"
+        for judgement in judgements
+        for case in (judgement.case,)
     ]
     return "\n".join(lines) + "\n"

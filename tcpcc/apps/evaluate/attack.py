@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.apps.evaluate import readings, space
+from tcpcc.apps.evaluate import measures, space
 from tcpcc.apps.evaluate.criterion import OTHER, TESTED
+from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.apps.evaluate.optimum import largest
-from tcpcc.apps.evaluate.readings import BOTTLENECK
 from tcpcc.apps.evaluate.space import PULSES, Choice, Point, Range
 from tcpcc.errors import unknown, whole
 from tcpcc.files import whole_file
@@ -48,13 +48,13 @@ def _capacity(run: Run, after: float) -> float:
     """Mean rate that the bottleneck carries from `after` on, bit/s."""
     bits = run.data["capacity"].sel(link=BOTTLENECK)
     rate = float(bits.where(bits["time"] > after).sum()) / (run.duration - after)
-    (link,) = (each for each in run.scenario.net.links if each.name == BOTTLENECK)
+    (link,) = (link for link in run.scenario.net.links if link.name == BOTTLENECK)
     limit = dict(link.queue.params).get("rate") if link.queue.name == "policer" else None
     return rate if limit is None else min(rate, limit)
 
 
 def _tested(run: Run) -> list[str]:
-    return readings.named(run, TESTED)
+    return measures.named(run, TESTED)
 
 
 def lost_throughput(run: Run) -> float:
@@ -65,7 +65,7 @@ def lost_throughput(run: Run) -> float:
     if PULSES in run.flows:
         free -= float(run.throughput(after, count="sent").sel(flow=PULSES))
     own = _tested(run)
-    others = readings.named(run, OTHER)
+    others = measures.named(run, OTHER)
     fair = free * len(own) / (len(own) + len(others))
     return 1.0 - min(float(rates.sel(flow=own).sum()) / fair, 1.0) if fair > 0 else 0.0
 
@@ -84,18 +84,18 @@ def drops(run: Run) -> float:
 
 def delay(run: Run) -> float:
     """Queueing delay over queueing delay plus base RTT."""
-    waiting = readings.queueing_delay(run, _after(run)) / 1e3
+    waiting = measures.queueing_delay(run, _after(run)) / 1e3
     return waiting / (waiting + float(run.data["base_rtt"].min()))
 
 
 def harm_to_others(run: Run) -> float:
     """1 - throughput of the other flows over their fair share."""
     after = _after(run)
-    others = readings.named(run, OTHER)
+    others = measures.named(run, OTHER)
     if not others:
         return 0.0
     fair = _capacity(run, after) * len(others) / (len(others) + len(_tested(run)))
-    return 1.0 - min(readings.rate(run, OTHER, after) / fair, 1.0)
+    return 1.0 - min(measures.rate(run, OTHER, after) / fair, 1.0)
 
 
 HARMS: dict[str, Callable[[Run], float]] = {
@@ -112,13 +112,13 @@ LEAST = {"starvation": {"flows": 2}}
 
 
 @dataclass(frozen=True)
-class Weakness:
+class WorstCase:
     """The worst scenario that an attack found, made as simple as possible.
 
     Attributes:
         harm: harm at `point`, mean over the seeds.
         replayed: harm in `scenario`, a run with the first seed; both drivers give this number.
-        found: harm at the worst point of the search.
+        worst_harm: harm at the worst point of the search.
         point: the quantities of `scenario` that are not plain.
         scenario: the simplest scenario that keeps 0.9 of the harm found, with its first seed.
         trials: all points of the search, with their `harm`.
@@ -126,7 +126,7 @@ class Weakness:
 
     harm: float
     replayed: float
-    found: float
+    worst_harm: float
     point: Point
     scenario: Scenario
     trials: pd.DataFrame = field(repr=False)
@@ -151,7 +151,7 @@ def attack(
     jobs: int | None = None,
     cache: str | Path | None = None,
     progress: bool | None = None,
-) -> Weakness:
+) -> WorstCase:
     """Search for the scenario in which a controller performs worst.
 
     Optuna's tree-structured Parzen estimator chooses the points; the packet model simulates them.
@@ -180,7 +180,7 @@ def attack(
     if isinstance(harm, str) and harm not in HARMS:
         raise unknown("harm", harm, HARMS)
     measure = HARMS[harm] if isinstance(harm, str) else harm
-    wanted = space.chosen(ranges)
+    quantities = space.chosen(ranges)
     known = {**LEAST.get(str(harm), {}), **(fixed or {})}
     for name in known:
         if name not in space.QUANTITIES:
@@ -191,11 +191,13 @@ def attack(
     def harms(points: Sequence[Point]) -> list[float]:
         return _harms(flow, [{**known, **point} for point in points], measure, seeds, **options)
 
-    worst, found, table = largest(wanted, harms, trials, seed, "harm")
-    simple, left = _simplest(worst, found, wanted, harms)
+    worst, worst_harm, table = largest(quantities, harms, trials, seed, "harm")
+    simple, value = _simplest(worst, worst_harm, quantities, harms)
     point = {**known, **simple}
     (replayed,) = _harms(flow, [point], measure, 1, **options)
-    return Weakness(left, replayed, found, point, space.scenario(flow, point, SECONDS), table)
+    return WorstCase(
+        value, replayed, worst_harm, point, space.scenario(flow, point, SECONDS), table
+    )
 
 
 def _harms(
@@ -209,7 +211,7 @@ def _harms(
     try:
         runs = simulate_many(scenarios, **options)
     except SweepError as error:
-        broken = [each for each in error.failed.values() if isinstance(each, RuleError)]
+        broken = [failure for failure in error.failed.values() if isinstance(failure, RuleError)]
         if broken:
             raise broken[0] from None
         runs = error.finished
@@ -219,23 +221,23 @@ def _harms(
 
 def _simplest(
     worst: dict[str, Any],
-    found: float,
-    wanted: Mapping[str, Range | Choice],
+    worst_harm: float,
+    quantities: Mapping[str, Range | Choice],
     harms: Callable[[Sequence[Point]], list[float]],
 ) -> tuple[dict[str, Any], float]:
     """The point without quantities that do not matter, the others rounded; and its harm."""
-    point, left = dict(worst), found
-    for name, of in wanted.items():
-        simpler = {**point, name: of.plain}
+    point, harm = dict(worst), worst_harm
+    for name, quantity in quantities.items():
+        simpler = {**point, name: quantity.plain}
         (value,) = harms([simpler])
-        if value >= KEPT * found:
-            point, left = simpler, value
-    for name, of in wanted.items():
-        if isinstance(of, Range) and point[name] != of.plain:
+        if value >= KEPT * worst_harm:
+            point, harm = simpler, value
+    for name, quantity in quantities.items():
+        if isinstance(quantity, Range) and point[name] != quantity.plain:
             for digits in (1, 2):
                 simpler = {**point, name: float(f"{point[name]:.{digits - 1}e}")}
                 (value,) = harms([simpler])
-                if value >= KEPT * found:
-                    point, left = simpler, value
+                if value >= KEPT * worst_harm:
+                    point, harm = simpler, value
                     break
-    return {name: value for name, value in point.items() if value != wanted[name].plain}, left
+    return {name: value for name, value in point.items() if value != quantities[name].plain}, harm

@@ -70,7 +70,7 @@ class Bottleneck:
         """
         return Scenario(
             net or self.network,
-            [self.host(one) if isinstance(one, Flow) else one for one in flows],
+            [self.host(flow) if isinstance(flow, Flow) else flow for flow in flows],
             duration=duration,
             changes=changes,
             workloads=workloads,
@@ -98,8 +98,8 @@ def in_words(bottleneck: Bottleneck) -> str:
         if bottleneck.rate >= s
     )  # fmt: skip
     delay = 1e3 * bottleneck.rtt
-    told = f"{bottleneck.rate / scale:.3g} {unit}, {delay:g} ms"
-    return told if math.isinf(bottleneck.bdp) else f"{told}, {bottleneck.bdp:g} BDP"
+    text = f"{bottleneck.rate / scale:.3g} {unit}, {delay:g} ms"
+    return text if math.isinf(bottleneck.bdp) else f"{text}, {bottleneck.bdp:g} BDP"
 
 
 def flows_in_words(count: int) -> str:

@@ -121,14 +121,16 @@ def calibrate(
     sending = np.all(np.diff(counts, axis=0) < 0, axis=0)  # in every quarter of the window
     if not sending.any():
         raise ScenarioError(f"trace: data are never sent for {width:g} s without a pause")
-    seen, rtts = _sustained(time[known], rtt[known], SUSTAINED * base)
-    busy = sending & (np.interp(ends, seen, rtts) > QUEUED * base)
+    times, rtts = _sustained(time[known], rtt[known], SUSTAINED * base)
+    busy = sending & (np.interp(ends, times, rtts) > QUEUED * base)
     if busy.sum() < BUSY * sending.sum():
         return _policed(rates, base, time, delivered, size)
     quarters = -np.diff(counts, axis=0)
     even = busy & (quarters.max(axis=0) < BURST * np.median(quarters, axis=0))
-    told = np.stack([np.searchsorted(time, ends - k * width / 4, side="right") for k in range(5)])
-    even &= np.all(np.diff(told, axis=0) < 0, axis=0)  # between samples `delivered` is a guess
+    samples = np.stack(
+        [np.searchsorted(time, ends - k * width / 4, side="right") for k in range(5)]
+    )
+    even &= np.all(np.diff(samples, axis=0) < 0, axis=0)  # between samples `delivered` is a guess
     full = rates[even if even.any() else busy]
     rate = float(np.quantile(full, 0.95))
     largest = float(np.quantile(rtts, 0.999)) - base

@@ -20,6 +20,6 @@ def criteria(against: Iterable[str], cellular: Iterable[str | Path] = ()) -> tup
         ScenarioError: a trace cannot be read.
     """
     return (
-        *own_criteria.all_of_them(), *mixed_criteria.all_of_them(tuple(against)),
-        *path_criteria.all_of_them(tuple(cellular)), *special_criteria.all_of_them(),
+        *own_criteria.criteria(), *mixed_criteria.criteria(tuple(against)),
+        *path_criteria.criteria(tuple(cellular)), *special_criteria.criteria(),
     )  # fmt: skip

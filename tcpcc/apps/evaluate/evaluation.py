@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.apps.evaluate.criteria import criteria
 from tcpcc.apps.evaluate.criterion import Criterion, Scenarios
-from tcpcc.apps.evaluate.dossier import BETTER, FAILS, PASSES, REFUSED, REPORTED, Dossier, Finding
+from tcpcc.apps.evaluate.findings import (
+    BETTER,
+    FAILS,
+    PASSES,
+    REFUSED,
+    REPORTED,
+    Evaluation,
+    Finding,
+)
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.errors import ScenarioError, TcpccError, unknown, whole
 from tcpcc.many import Simulations
@@ -42,7 +50,7 @@ def evaluate(
     jobs: int | None = None,
     cache: str | Path | None = None,
     progress: bool | None = None,
-) -> Dossier:
+) -> Evaluation:
     """Evaluate a congestion controller after RFC 9743.
 
     Each criterion is a number from the packet model (at 100 Gb/s in trains; in crowds a
@@ -94,37 +102,37 @@ class Judges:
         self._options = options
         self._standards: dict[str, list[Measured]] = {}
 
-    def evaluate(self, flow: Flow) -> Dossier:
-        """The dossier of a controller, given as a flow."""
+    def evaluate(self, flow: Flow) -> Evaluation:
+        """The evaluation of a controller, given as a flow."""
         tested = self._measure(flow)
         if not self._standards:
             self._standards = {name: self._measure(Flow(name)) for name in STANDARDS}
         findings = []
-        for k, (each, mine) in enumerate(zip(self.criteria, tested, strict=True)):
-            theirs = {name: of[k] for name, of in self._standards.items()}
-            findings.append(judge(each, mine, theirs))
-        return Dossier(flow, self.seeds, tuple(findings))
+        for k, (criterion, result) in enumerate(zip(self.criteria, tested, strict=True)):
+            standards = {name: results[k] for name, results in self._standards.items()}
+            findings.append(judge(criterion, result, standards))
+        return Evaluation(flow, self.seeds, tuple(findings))
 
     def _measure(self, flow: Flow) -> list[Measured]:
         return measure(self.criteria, flow, self.seeds, **self._options)
 
 
 def _chosen(
-    found: Sequence[Criterion], sections: Iterable[str] | None, *, quick: bool
+    available: Sequence[Criterion], sections: Iterable[str] | None, *, quick: bool
 ) -> list[Criterion]:
-    known = [each.number for each in SECTIONS]
-    wanted = [*(sections or ())]
-    for name in wanted:
+    known = [section.number for section in SECTIONS]
+    names = [*(sections or ())]
+    for name in names:
         if not any(_within(number, name) for number in known):
             raise unknown("section of RFC 9743", name, known)
     chosen = [
-        each for each in found
-        if (each.quick or not quick)
-        and (not wanted or any(_within(each.section, name) for name in wanted))
+        criterion for criterion in available
+        if (criterion.quick or not quick)
+        and (not names or any(_within(criterion.section, name) for name in names))
     ]  # fmt: skip
     if not chosen:
         raise ScenarioError(
-            f"sections = {', '.join(wanted)}: {'the quick version has' if quick else 'has'} no"
+            f"sections = {', '.join(names)}: {'the quick version has' if quick else 'has'} no"
             " criterion there"
         )
     return chosen
@@ -157,24 +165,26 @@ class Measured:
         return mean_ci(self.values)
 
 
-def measure(wanted: Sequence[Criterion], flow: Flow, seeds: int, **options: Any) -> list[Measured]:
+def measure(
+    selected: Sequence[Criterion], flow: Flow, seeds: int, **options: Any
+) -> list[Measured]:
     """The numbers of criteria for one kind of flow; simulations run in parallel."""
-    found = [Measured() for _ in wanted]
+    results = [Measured() for _ in selected]
     kinds: dict[tuple[Any, ...], list[int]] = {}  # by the options of the simulation
-    for k, each in enumerate(wanted):
+    for k, criterion in enumerate(selected):
         try:
-            found[k].scenarios = each.build(flow)
-            kinds.setdefault(tuple(each.options.items()), []).append(k)
+            results[k].scenarios = criterion.build(flow)
+            kinds.setdefault(tuple(criterion.options.items()), []).append(k)
         except TcpccError as error:
-            found[k].reason = str(error)
+            results[k].reason = str(error)
     for settings, members in kinds.items():
-        told = {"title": flow.controller, **dict(settings), **options}
-        _fill(found, wanted, members, seeds, **told)
-    return found
+        simulation = {"title": flow.controller, **dict(settings), **options}
+        _fill(results, selected, members, seeds, **simulation)
+    return results
 
 
 def _fill(
-    found: Sequence[Measured], wanted: Sequence[Criterion], members: Sequence[int], seeds: int,
+    results: Sequence[Measured], selected: Sequence[Criterion], members: Sequence[int], seeds: int,
     *, progress: bool | None = None, title: str | None = None, **options: Any,
 ) -> None:  # fmt: skip
     """Measure some criteria with the same options.
@@ -185,13 +195,13 @@ def _fill(
         (k, seed, name, scenario.replace(seed=seed))
         for k in members
         for seed in range(1, seeds + 1)
-        for name, scenario in found[k].scenarios.items()
+        for name, scenario in results[k].scenarios.items()
     ]
     runs: dict[tuple[int, int], dict[str, Run]] = {}
     values: dict[tuple[int, int], float] = {}
     causes: dict[int, Exception] = {}
     first: dict[int, int] = {}
-    with Simulations([each[-1] for each in todo], **options) as simulations:
+    with Simulations([case[-1] for case in todo], **options) as simulations:
         for at, run in simulations.finished(progress, title):
             k, seed, name, _ = todo[at]
             if isinstance(run, Exception):
@@ -200,29 +210,29 @@ def _fill(
                 continue
             of_seed = runs.setdefault((k, seed), {})
             of_seed[name] = run
-            if len(of_seed) == len(found[k].scenarios):
-                values[k, seed] = wanted[k].read(of_seed)
+            if len(of_seed) == len(results[k].scenarios):
+                values[k, seed] = selected[k].read(of_seed)
                 if seed > 1:
                     del runs[k, seed]
     for k in members:
-        one = found[k]
-        one.broken = isinstance(causes.get(k), RuleError)
-        one.reason = " ".join(str(causes.get(k, "")).split())
-        if not one.reason:
-            one.values = [values[k, seed] for seed in range(1, seeds + 1)]
-            one.runs = runs[k, 1]
+        result = results[k]
+        result.broken = isinstance(causes.get(k), RuleError)
+        result.reason = " ".join(str(causes.get(k, "")).split())
+        if not result.reason:
+            result.values = [values[k, seed] for seed in range(1, seeds + 1)]
+            result.runs = runs[k, 1]
 
 
 def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]) -> Finding:
     """Compare with the standards.
 
     With m the mean and h the half width of its 95 % confidence interval, and s the standards'
-    means: where less is better it fails if m - h > max(s) + slack, and is better than both if
-    m + h < min(s) - slack; where more is better alike, with the signs changed. It fails, too, if
+    means: where less is better it fails if m - h > max(s) + margin, and is better than both if
+    m + h < min(s) - margin; where more is better alike, with the signs changed. It fails, too, if
     a rule of the controller fails.
     """
-    means = {name: each.mean for name, each in standards.items()}
-    known = [each.mean for each in means.values() if not math.isnan(each.mean)]
+    means = {name: result.mean for name, result in standards.items()}
+    known = [mean.mean for mean in means.values() if not math.isnan(mean.mean)]
     own = tested.mean
     if tested.broken:
         verdict = FAILS
@@ -232,14 +242,14 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
         verdict = REPORTED
     else:
         sign = 1.0 if criterion.less else -1.0
-        worst, best = (end(sign * each for each in known) for end in (max, min))
+        worst, best = (end(sign * mean for mean in known) for end in (max, min))
         half = 0.0 if math.isnan(own.half_width) else own.half_width
         verdict = PASSES
-        if sign * own.mean - half > worst + criterion.slack:
+        if sign * own.mean - half > worst + criterion.margin:
             verdict = FAILS
-        elif sign * own.mean + half < best - criterion.slack:
+        elif sign * own.mean + half < best - criterion.margin:
             verdict = BETTER
-    theirs = {name: each.runs for name, each in standards.items()}
+    standard_runs = {name: mean.runs for name, mean in standards.items()}
     return Finding(
-        criterion, own, means, verdict, tested.reason, tested.scenarios, tested.runs, theirs,
+        criterion, own, means, verdict, tested.reason, tested.scenarios, tested.runs, standard_runs,
     )  # fmt: skip

@@ -86,10 +86,12 @@ def fit(
             raise unknown(f"parameter of {controller!r}", name, known)
         for end in (low, high):
             known[name].number(name, end)
-    if not any(_mine(flow, controller) for one in scenarios for flow in one.flows):
+    if not any(
+        _has_controller(flow, controller) for scenario in scenarios for flow in scenario.flows
+    ):
         raise ScenarioError(f"scenarios: no flow has the controller {controller!r}")
     whole("seeds", seeds, "", low=1)
-    wanted = {
+    quantities = {
         name: Range(low, high, low, known[name].unit, "") for name, (low, high) in params.items()
     }
     options: dict[str, Any] = {"jobs": jobs, "cache": cache, "progress": progress}
@@ -99,21 +101,21 @@ def fit(
         numbers = range(1, seeds + 1 if model == "packet" else 2)
         valid = [_valid(controller, point) for point in points]
         cases = [
-            _with(one, controller, point).replace(seed=number)
+            _with(scenario, controller, point).replace(seed=number)
             for point, right in zip(points, valid, strict=True) if right
-            for one in scenarios for number in numbers
+            for scenario in scenarios for number in numbers
         ]  # fmt: skip
         try:
             runs = simulate_many(cases, model=model, **options)
         except SweepError as error:
             runs = error.finished
             causes.append(str(error))
-        found = np.array([math.nan if run is None else objective(run) for run in runs])
-        means = iter(found.reshape(-1, len(scenarios) * len(numbers)).mean(axis=1))
+        results = np.array([math.nan if run is None else objective(run) for run in runs])
+        means = iter(results.reshape(-1, len(scenarios) * len(numbers)).mean(axis=1))
         drawn = [next(means) if right else math.nan for right in valid]
         return [WORST if math.isnan(mean) else float(mean) for mean in drawn]
 
-    best = largest(wanted, values, trials, seed, "objective")
+    best = largest(quantities, values, trials, seed, "objective")
     if best.value == WORST:
         raise ScenarioError(
             f"scenarios: none of {trials} trials has a value in the {screen or 'packet'} model"
@@ -122,7 +124,7 @@ def fit(
     point, value = best.point, best.value
     if screen is not None:
         first = best.trials.nlargest(FINAL, "objective")
-        finalists = [{name: float(row[name]) for name in wanted} for _, row in first.iterrows()]
+        finalists = [{name: float(row[name]) for name in quantities} for _, row in first.iterrows()]
         decided = values(finalists, "packet")
         value = max(decided)
         point = finalists[decided.index(value)]
@@ -139,7 +141,7 @@ def _valid(controller: str, point: Point) -> bool:
     return True
 
 
-def _mine(flow: Flow | CBR, controller: str) -> bool:
+def _has_controller(flow: Flow | CBR, controller: str) -> bool:
     return isinstance(flow, Flow) and flow.controller == controller
 
 

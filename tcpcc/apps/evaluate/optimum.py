@@ -29,7 +29,7 @@ class Best(NamedTuple):
 
 
 def largest(
-    wanted: Mapping[str, Range | Choice], values: Values, trials: int, seed: int, name: str
+    quantities: Mapping[str, Range | Choice], values: Values, trials: int, seed: int, name: str
 ) -> Best:
     """The point with the largest value.
 
@@ -37,7 +37,7 @@ def largest(
     same for any number of processors.
 
     Args:
-        wanted: the quantities to vary.
+        quantities: the quantities to vary.
         values: returns the value of each point.
         trials: number of points.
         seed: seed of the search.
@@ -61,9 +61,12 @@ def largest(
             seed=int(np.random.SeedSequence((seed, batch)).generate_state(1)[0]),
             multivariate=True, constant_liar=True, n_startup_trials=2 * BATCH,
         )  # fmt: skip
-        asked = [study.ask() for _ in range(min(BATCH, trials - len(study.trials)))]
-        points = [{key: of.drawn(trial, key) for key, of in wanted.items()} for trial in asked]
-        for trial, value in zip(asked, values(points), strict=True):
+        proposals = [study.ask() for _ in range(min(BATCH, trials - len(study.trials)))]
+        points = [
+            {key: quantity.drawn(trial, key) for key, quantity in quantities.items()}
+            for trial in proposals
+        ]
+        for trial, value in zip(proposals, values(points), strict=True):
             study.tell(trial, value)
-    table = pd.DataFrame([{**each.params, name: each.value} for each in study.trials])
+    table = pd.DataFrame([{**trial.params, name: trial.value} for trial in study.trials])
     return Best(dict(study.best_params), float(study.best_value), table)

@@ -1,4 +1,4 @@
-"""A dossier as one HTML page: verdicts, numbers beside the standards', pictures."""
+"""An evaluation as one HTML page: verdicts, numbers beside the standards', pictures."""
 
 from __future__ import annotations
 
@@ -8,34 +8,38 @@ from functools import cache
 from typing import Any
 
 from tcpcc.apps.evaluate.criterion import WITH
-from tcpcc.apps.evaluate.dossier import ORDER, Dossier, Finding
+from tcpcc.apps.evaluate.findings import ORDER, Evaluation, Finding
 from tcpcc.apps.evaluate.pictures import picture, sketch, strip
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.errors import TcpccError
 
-TEMPLATE = "dossier.html"
+TEMPLATE = "evaluation.html"
 
 
-def page(dossier: Dossier) -> str:
+def page(evaluation: Evaluation) -> str:
     """The page's text; it needs no other file.
 
     Raises:
         TcpccError: Jinja2 is not installed.
     """
-    table = dossier.sections()
+    table = evaluation.sections()
     sections = []
     for section in SECTIONS:
-        found = [each for each in dossier.findings if each.criterion.section == section.number]
+        findings = [
+            finding
+            for finding in evaluation.findings
+            if finding.criterion.section == section.number
+        ]
         sections.append(
             {
                 "section": section,
                 "verdict": table.loc[section.number, "verdict"],
-                "rows": [(each, _strip(each), sketch(each)) for each in found],
-                "picture": picture(_telling(found)),
+                "rows": [(finding, _strip(finding), sketch(finding)) for finding in findings],
+                "picture": picture(_telling(findings)),
             }
         )
-    standards = list(dossier.findings[0].standards) if dossier.findings else []
-    return rendered(TEMPLATE, dossier=dossier, sections=sections, standards=standards)
+    standards = list(evaluation.findings[0].standards) if evaluation.findings else []
+    return rendered(TEMPLATE, evaluation=evaluation, sections=sections, standards=standards)
 
 
 def rendered(template: str, **content: Any) -> str:
@@ -72,8 +76,8 @@ def _number(x: float) -> str:
 
 def _telling(findings: Sequence[Finding]) -> Finding | None:
     """The finding to draw: the first of the section's verdict that has a run."""
-    drawn = [each for each in findings if WITH in each.runs]
-    return min(drawn, key=lambda each: ORDER.index(each.verdict), default=None)
+    with_runs = [finding for finding in findings if WITH in finding.runs]
+    return min(with_runs, key=lambda finding: ORDER.index(finding.verdict), default=None)
 
 
 def _strip(finding: Finding) -> dict[str, Any]:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tcpcc.apps.evaluate import casts, readings
+from tcpcc.apps.evaluate import measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
-from tcpcc.apps.evaluate.criterion import GB, LOSS_SLACK, MB, SETTLED, Criterion, compared, reader
-from tcpcc.apps.evaluate.readings import BOTTLENECK, utilization
+from tcpcc.apps.evaluate.criterion import GB, LOSS_MARGIN, MB, SETTLED, Criterion, compared, reader
+from tcpcc.apps.evaluate.measures import BOTTLENECK, utilization
 from tcpcc.scenario.changing import cellular, mahimahi
 
 MOBILE = 60.0
 """Duration of runs over a cellular link, s."""
 
 
-def all_of_them(traces: Iterable[str | Path]) -> Iterator[Criterion]:
+def criteria(traces: Iterable[str | Path]) -> Iterator[Criterion]:
     yield from (*_tail_drop(), *_tunnels(), *_wired(), *_wireless(), *_cellular(traces))
 
 
@@ -29,45 +29,45 @@ def _tail_drop() -> Iterator[Criterion]:
         path = Bottleneck(rate, rtt, bdp)
         yield compared(
             "6.1", "utilization", in_words(path), "",
-            partial(casts.alone, path=path, seconds=20.0 if rate > 500 * MB else 40.0),
+            partial(mixes.alone, path=path, seconds=20.0 if rate > 500 * MB else 40.0),
             reader(utilization, 5.0), "more", quick=rate < 100 * MB,
         )  # fmt: skip
     path = Bottleneck(100 * GB, 0.050)
     yield compared(
         "6.1", "utilization", f"{in_words(path)}, in trains", "",
-        partial(casts.alone, path=path, seconds=4.0), reader(utilization, 2.0), "more",
+        partial(mixes.alone, path=path, seconds=4.0), reader(utilization, 2.0), "more",
         options={"trains": 16},
     )  # fmt: skip
 
 
 def _tunnels() -> Iterator[Criterion]:
     path = Bottleneck(20 * MB, 0.040)
-    build = partial(casts.tunnelled, path=path, wider=2.0)
+    build = partial(mixes.tunnelled, path=path, wider=2.0)
     setting = f"2 flows, signals of a 40 Mb/s router only, {in_words(path)}"
     yield compared("6.2", "utilization", setting, "", build, reader(utilization, SETTLED), "more",
                    quick=True)  # fmt: skip
-    yield compared("6.2", "drop rate", setting, "", build, reader(readings.drop_rate, SETTLED),
-                   "less", slack=LOSS_SLACK, quick=True)  # fmt: skip
+    yield compared("6.2", "drop rate", setting, "", build, reader(measures.drop_rate, SETTLED),
+                   "less", margin=LOSS_MARGIN, quick=True)  # fmt: skip
 
 
 def _wired() -> Iterator[Criterion]:
     path = Bottleneck(100 * MB, 0.020)
-    build = partial(casts.alone, path=path, seconds=20.0)
+    build = partial(mixes.alone, path=path, seconds=20.0)
     yield compared("6.3", "utilization in the first 5 s", in_words(path), "", build,
                    reader(utilization, 0.0, 5.0), "more", quick=True)  # fmt: skip
     yield compared("6.3", "drop rate in the first 5 s", in_words(path), "", build,
-                   reader(readings.drop_rate, 0.0, 5.0), "less", slack=LOSS_SLACK)  # fmt: skip
+                   reader(measures.drop_rate, 0.0, 5.0), "less", margin=LOSS_MARGIN)  # fmt: skip
 
 
 def _wireless() -> Iterator[Criterion]:
     for loss in (0.001, 0.01):
         path = Bottleneck(20 * MB, 0.040, loss=loss)
         yield compared("6.4", f"utilization at {100 * loss:g} % random loss", in_words(path), "",
-                       partial(casts.alone, path=path), reader(utilization, SETTLED), "more",
+                       partial(mixes.alone, path=path), reader(utilization, SETTLED), "more",
                        quick=loss == 0.001)  # fmt: skip
     path = Bottleneck(20 * MB, 0.040, jitter=0.010)
     yield compared("6.4", "utilization with 10 ms of jitter", in_words(path), "",
-                   partial(casts.alone, path=path), reader(utilization, SETTLED),
+                   partial(mixes.alone, path=path), reader(utilization, SETTLED),
                    "more")  # fmt: skip
 
 
@@ -77,11 +77,11 @@ def _cellular(traces: Iterable[str | Path]) -> Iterator[Criterion]:
         for trace in traces
     }
     for name, changes in links.items():
-        path = Bottleneck(casts.mean_rate(changes, MOBILE), 0.060, 4.0, variable=True)
-        build = partial(casts.following, path=path, changes=changes, seconds=MOBILE)
+        path = Bottleneck(mixes.mean_rate(changes, MOBILE), 0.060, 4.0, variable=True)
+        build = partial(mixes.following, path=path, changes=changes, seconds=MOBILE)
         setting = f"{name}, mean {in_words(path)}"
         yield compared("6.4", "utilization", setting, "", build,
                        reader(utilization, SETTLED), "more", quick=True)  # fmt: skip
         yield compared("6.4", "mean waiting time of packets", setting, "ms", build,
-                       reader(readings.waiting_time, SETTLED), "less", slack=20.0,
+                       reader(measures.waiting_time, SETTLED), "less", margin=20.0,
                        quick=True)  # fmt: skip

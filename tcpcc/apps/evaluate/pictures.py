@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.apps.evaluate.criterion import OTHER, TESTED, WITH
-from tcpcc.apps.evaluate.readings import BOTTLENECK, named
+from tcpcc.apps.evaluate.measures import BOTTLENECK, named
 from tcpcc.results import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tcpcc.apps.evaluate.dossier import Finding
+    from tcpcc.apps.evaluate.findings import Finding
     from tcpcc.results import Run
 
 STRIP = 120
@@ -64,13 +64,17 @@ def sketch(finding: Finding) -> dict[str, Any]:
     run = finding.runs[WITH]
     width = run.duration / POINTS
     own = _throughput(run, width)
-    theirs = {
-        name: _throughput(of[WITH], width) for name, of in finding.theirs.items() if WITH in of
+    standards = {
+        name: _throughput(runs[WITH], width)
+        for name, runs in finding.standard_runs.items()
+        if WITH in runs
     }
     of_link = run.data.sel(link=BOTTLENECK)
     interval = float(run.data.attrs["interval"])
     rate = _means(of_link["capacity"].values / interval)
-    top = max(1.0, *(float(np.max(each, initial=0.0)) for each in (own, rate, *theirs.values())))
+    top = max(
+        1.0, *(float(np.max(rates, initial=0.0)) for rates in (own, rate, *standards.values()))
+    )
     queue = _means(of_link["queue"].values)
     most = max(float(np.max(queue, initial=0.0)), 1.0)
     room = float(of_link["buffer"])
@@ -81,7 +85,9 @@ def sketch(finding: Finding) -> dict[str, Any]:
         "width": SKETCH,
         "height": bottom,
         "own": _line(own / top, RATES, RATES),
-        "theirs": [(name, _line(each / top, RATES, RATES)) for name, each in theirs.items()],
+        "standards": [
+            (name, _line(rates / top, RATES, RATES)) for name, rates in standards.items()
+        ],
         "rate": _line(rate / top, RATES, RATES),
         "queue": f"0,{bottom} {_line(queue / full, QUEUE, bottom)} {SKETCH},{bottom}",
         "text": f"0 to {run.duration:g} s, 0 to {top / scale:.3g} {unit}; queue up to {most:.3g} of"
@@ -123,7 +129,7 @@ def _draw_rates(run: Run, ax: Axes) -> None:
             lines[_label(run, names)] = series.sel(flow=names).sum("flow").values
     capacity = run.data["capacity"].sel(link=BOTTLENECK).values
     link = _means(capacity / float(run.data.attrs["interval"]))
-    scale, unit = plots.rate_unit(max(float(np.max(each)) for each in (link, *lines.values())))
+    scale, unit = plots.rate_unit(max(float(np.max(rates)) for rates in (link, *lines.values())))
     times = np.linspace(0, run.duration, POINTS)
     ax.plot(times, link / scale, color=plots.BLACK, lw=0.8, ls=plots.DASHES[1], label="link")
     for k, (label, rates) in enumerate(lines.items()):
@@ -159,5 +165,8 @@ def picture(finding: Finding | None) -> dict[str, str] | None:
     figure.savefig(buffer, format="png", dpi=110)
     plt.close(figure)
     encoded = base64.b64encode(buffer.getvalue()).decode()
-    of = finding.criterion
-    return {"address": f"data:image/png;base64,{encoded}", "text": f"{of.measure}: {of.setting}"}
+    criterion = finding.criterion
+    return {
+        "address": f"data:image/png;base64,{encoded}",
+        "text": f"{criterion.measure}: {criterion.setting}",
+    }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.apps.evaluate.bottleneck import PACKET, Bottleneck
 from tcpcc.apps.evaluate.criterion import OTHER, TESTED
-from tcpcc.apps.evaluate.readings import BOTTLENECK
+from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.errors import refuse, unknown
 from tcpcc.queues import Policer
 from tcpcc.scenario import CBR, Flow, Link, Network, Scenario
@@ -114,8 +114,8 @@ def chosen(ranges: Iterable[str] | Mapping[str, Any] | None) -> dict[str, Range 
     """
     if ranges is None:
         return dict(QUANTITIES)
-    given: Mapping[str, Any] = ranges if isinstance(ranges, Mapping) else dict.fromkeys(ranges)
-    return {name: _narrowed(name, value) for name, value in given.items()}
+    choices: Mapping[str, Any] = ranges if isinstance(ranges, Mapping) else dict.fromkeys(ranges)
+    return {name: _narrowed(name, value) for name, value in choices.items()}
 
 
 def _narrowed(name: str, value: Any) -> Range | Choice:

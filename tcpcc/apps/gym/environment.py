@@ -16,8 +16,8 @@ try:
     from gymnasium import spaces
     from pettingzoo import ParallelEnv
 except ImportError:
-    wanted = "tcpcc.apps.gym needs Gymnasium and PettingZoo: pip install 'tcpcc[gym]'"
-    raise TcpccError(wanted) from None
+    message = "tcpcc.apps.gym needs Gymnasium and PettingZoo: pip install 'tcpcc[gym]'"
+    raise TcpccError(message) from None
 
 from tcpcc.apps.gym.step_agent import (
     AGENT,
@@ -60,7 +60,7 @@ class _Episode:
         self.sim = CompiledSimulation(scenario.replace(flows=flows))
         self.end = scenario.duration
         self._every = every
-        names = [each.name for each in self.sim.world.resolved.flows]
+        names = [flow.name for flow in self.sim.world.resolved.flows]
         self._numbers = {agent: names.index(agent) for agent in agents}
         self.hands = {
             agent: Hand(
@@ -96,8 +96,8 @@ def _handed_over(flow: Flow | CBR) -> Flow:
     """The flow with the agent's controller."""
     if isinstance(flow, CBR):
         raise ScenarioError(f"flow {flow.name!r}: is a CBR source; an agent needs a Flow")
-    kept = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
-    return Flow(AGENT, **kept)
+    settings = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
+    return Flow(AGENT, **settings)
 
 
 def _capacity(sim: CompiledSimulation, number: int) -> float:
@@ -147,12 +147,12 @@ def _interval(every: str | float) -> str | float:
 def _drawn(spec: Spec, draw: np.random.Generator) -> Scenario:
     """The scenario of an episode, with a seed of its own."""
     if isinstance(spec, Scenario):
-        one = spec
+        scenario = spec
     elif callable(spec):
-        one = spec(draw)
+        scenario = spec(draw)
     else:
-        one = spec[int(draw.integers(len(spec)))]
-    return one.replace(seed=int(draw.integers(2**31)))
+        scenario = spec[int(draw.integers(len(spec)))]
+    return scenario.replace(seed=int(draw.integers(2**31)))
 
 
 class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
@@ -177,7 +177,7 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         super().reset(seed=seed)
         scenario = _drawn(self._spec, self.np_random)
         self._episode = _Episode(scenario, [self._agent], self._act, self._every)
-        return self._seen(), self._told()
+        return self._observation(), self._info()
 
     def step(
         self, action: NDArray[np.float32]
@@ -187,7 +187,7 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         episode.step()
         reward = float(self._reward(episode.intervals[self._agent]))
         end = episode.has_finished(self._agent)
-        return self._seen(), reward, end, not episode.going, self._told()
+        return self._observation(), reward, end, not episode.going, self._info()
 
     def result(self) -> Run:
         """The record of the episode so far."""
@@ -198,10 +198,10 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
             raise ScenarioError("step: call reset first")
         return self._episode
 
-    def _seen(self) -> NDArray[np.float32]:
+    def _observation(self) -> NDArray[np.float32]:
         return observed(self._observe, self._running().intervals[self._agent])
 
-    def _told(self) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         episode = self._running()
         return {"time": episode.sim.now, **vars(episode.intervals[self._agent])}
 
@@ -220,8 +220,8 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         self._reward = reward_of(reward)
         self.possible_agents = list(agents)
         self.agents: list[str] = []
-        seen = spaces.Box(*bounds(self._observe), dtype=np.float32)
-        self.observation_spaces = dict.fromkeys(agents, seen)
+        space = spaces.Box(*bounds(self._observe), dtype=np.float32)
+        self.observation_spaces = dict.fromkeys(agents, space)
         self.action_spaces = {a: spaces.Box(-1.0, 1.0, (1,), np.float32) for a in agents}
         self._draw = np.random.default_rng()
         self._episode: _Episode | None = None
@@ -240,7 +240,7 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         self.agents = list(self.possible_agents)
         scenario = _drawn(self._spec, self._draw)
         self._episode = _Episode(scenario, self.agents, self._act, self._every)
-        return self._seen(), {agent: {} for agent in self.agents}
+        return self._observation(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, NDArray[np.float32]]) -> tuple[Any, ...]:
         if self._episode is None:
@@ -249,13 +249,13 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         for agent, action in actions.items():
             episode.hands[agent].carry_out(float(np.asarray(action).ravel()[0]))
         episode.step()
-        seen, over = self._seen(), not episode.going
+        observations, over = self._observation(), not episode.going
         rewards = {a: float(self._reward(episode.intervals[a])) for a in self.agents}
         ends = {a: episode.has_finished(a) for a in self.agents}
         cuts = dict.fromkeys(self.agents, over)
-        told: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self.agents = [a for a in self.agents if not (over or ends[a])]
-        return seen, rewards, ends, cuts, told
+        return observations, rewards, ends, cuts, infos
 
     def result(self) -> Run:
         """The record of the episode so far."""
@@ -263,7 +263,7 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
             raise ScenarioError("result: call reset first")
         return self._episode.sim.result()
 
-    def _seen(self) -> dict[str, NDArray[np.float32]]:
+    def _observation(self) -> dict[str, NDArray[np.float32]]:
         assert self._episode is not None
         return {a: observed(self._observe, self._episode.intervals[a]) for a in self.agents}
 

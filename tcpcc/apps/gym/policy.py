@@ -163,7 +163,7 @@ def train(
     mean = np.asarray(START, dtype=float)
 
     def scores(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
-        cases = [_with(one, agents, rule, w) for w in candidates for one in scenarios]
+        cases = [_with(scenario, agents, rule, w) for w in candidates for scenario in scenarios]
         runs = simulate_many(cases, jobs=jobs, progress=False)
         values = np.reshape([score(run, agents) for run in runs], (len(candidates), -1))
         return values.mean(axis=1)
@@ -188,8 +188,8 @@ def _with(
     flows: list[Flow | CBR] = []
     for flow in scenario.flows:
         if flow.name in agents and isinstance(flow, Flow):
-            kept = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
-            flows.append(Flow(rule, params=params, **kept))
+            settings = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
+            flows.append(Flow(rule, params=params, **settings))
         else:
             flows.append(flow)
     return scenario.replace(flows=flows)

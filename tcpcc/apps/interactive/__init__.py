@@ -50,7 +50,7 @@ def explore(scenario: Scenario | Mapping[str, Scenario] | None = None) -> Explor
     if (
         not isinstance(starts, Mapping)
         or not starts
-        or not all(isinstance(one, Scenario) for one in starts.values())
+        or not all(isinstance(start, Scenario) for start in starts.values())
     ):
         raise ScenarioError("scenario: must be a Scenario, or a mapping from names to scenarios")
     return Explorer(starts)

@@ -61,15 +61,15 @@ def svg(runs: Mapping[str, Run]) -> str:
     panels = list(_panels(runs))
     legend, room = _legend(panels[0][1])
     high = room + HEIGHT * len(panels)
-    drawn = [
+    panels_svg = [
         f'<g transform="translate(0 {room + HEIGHT * k})">{_panel(name, curves, duration)}</g>'
         for k, (name, curves) in enumerate(panels)
     ]
-    told = "; ".join(name for name, _ in panels)
+    label = "; ".join(name for name, _ in panels)
     return (
         f'<svg viewBox="0 0 {WIDTH} {high}" width="100%" role="img" '
-        f'aria-label="{html.escape(told)}" style="background:#fff;max-width:{WIDTH}px" '
-        f'font-family="sans-serif" font-size="12" fill="#333">{legend}{"".join(drawn)}</svg>'
+        f'aria-label="{html.escape(label)}" style="background:#fff;max-width:{WIDTH}px" '
+        f'font-family="sans-serif" font-size="12" fill="#333">{legend}{"".join(panels_svg)}</svg>'
     )
 
 
@@ -99,18 +99,18 @@ def groups(run: Run, model: str) -> Iterator[tuple[str, str, list[int]]]:
     CBR is left out. Fluid is darker, to be visible on top of packets.
     """
     kinds = [str(kind) for kind in run.data["controller"].values]
-    seen: list[str] = []  # colours; a second algorithm of the same colour is lighter
+    colours: list[str] = []  # so far; a second algorithm of the same colour is lighter
     for kind in dict.fromkeys(kinds):
-        columns = [k for k, each in enumerate(kinds) if each == kind]
+        columns = [k for k, other in enumerate(kinds) if other == kind]
         if kind == "cbr":
             continue
-        own = plots.colour(kind)
-        twin, many = seen.count(own), len(columns) > ALONE
-        seen.append(own)
+        base_colour = plots.colour(kind)
+        twin, many = colours.count(base_colour), len(columns) > ALONE
+        colours.append(base_colour)
         for k, of_line in enumerate([columns] if many else [[column] for column in columns]):
             name = f"mean of {len(columns)} {kind}" if many else run.flows[of_line[0]]
             lightness = 0.2 * k + 0.4 * twin + (0.15 if model == "packet" else -0.25)
-            colour = to_hex(plots.shade(own, min(lightness, 0.75)))
+            colour = to_hex(plots.shade(base_colour, min(lightness, 0.75)))
             yield name if len(columns) > 1 else kind, colour, of_line
 
 
@@ -139,14 +139,14 @@ def _panel(name: str, curves: Sequence[Curve], duration: float) -> str:
 
 def _path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     """A line, interrupted at NaN."""
-    found, pen = [], "M"
+    commands, pen = [], "M"
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
         if math.isnan(b):
             pen = "M"
             continue
-        found.append(f"{pen}{a:.1f} {b:.1f}")
+        commands.append(f"{pen}{a:.1f} {b:.1f}")
         pen = "L"
-    return "".join(found)
+    return "".join(commands)
 
 
 def _legend(curves: Sequence[Curve]) -> tuple[str, int]:

@@ -66,13 +66,13 @@ class LaneControls(w.VBox):
     @property
     def lane(self) -> Lane:
         """The values of the controls."""
-        of = CONTROLLERS[self.controller.value].params if self.params else {}
-        given = {
+        known = CONTROLLERS[self.controller.value].params if self.params else {}
+        params = {
             name: field.value
             for name, field in self.params.items()
-            if name in self._given or field.value != of[name].default
+            if name in self._given or field.value != known[name].default
         }
-        return Lane(self.controller.value, self.count.value, given)
+        return Lane(self.controller.value, self.count.value, params)
 
     def _other(self, change: Any) -> None:
         self._given = {}
@@ -137,13 +137,13 @@ class Explorer(w.HBox):
         self.packets = w.Button(description="Run packets", button_style="primary")
         self.lanes = w.VBox()
         self.picture = w.HTML()
-        self.told = w.HTML()
+        self.message = w.HTML()
         self.table = w.HTML()
         controls = [self.start, self.rate, self.rtt, self.buffer, self.queue, self.duration]
         super().__init__(
             [
                 w.VBox([*controls, self.lanes, w.HBox([self.add, self.packets])], layout=LEFT),
-                w.VBox([self.picture, self.told, self.table], layout=RIGHT),
+                w.VBox([self.picture, self.message, self.table], layout=RIGHT),
             ],
         )
         for control in (self.rate, self.rtt, self.buffer, self.queue, self.duration):
@@ -221,21 +221,21 @@ class Explorer(w.HBox):
             self.scenario = scenario
             expected = estimate(scenario, "fluid").seconds
             if expected > PATIENCE:
-                self._tell(
+                self._show_message(
                     f"The fluid model would take about {expected:.0f} s. Run packets instead."
                 )
                 return
             self._simulate("fluid")
         except TcpccError as error:
-            self._tell(str(error), wrong=True)
+            self._show_message(str(error), wrong=True)
 
     def run_packets(self) -> None:
         """Simulate with the packet model too, and draw both."""
         try:
-            self._tell(f"Packets: about {estimate(self.scenario).seconds:.1f} s ...")
+            self._show_message(f"Packets: about {estimate(self.scenario).seconds:.1f} s ...")
             self._simulate("packet")
         except TcpccError as error:
-            self._tell(str(error), wrong=True)
+            self._show_message(str(error), wrong=True)
 
     def _simulate(self, model: str) -> None:
         begin = time.perf_counter()
@@ -244,11 +244,11 @@ class Explorer(w.HBox):
         self.picture.value = svg(order)
         self.table.value = _table(order)
         self.seconds = time.perf_counter() - begin
-        self._tell(f"{MODELS[model].capitalize()}: {self.seconds:.2f} s.")
+        self._show_message(f"{MODELS[model].capitalize()}: {self.seconds:.2f} s.")
 
-    def _tell(self, text: str, wrong: bool = False) -> None:
+    def _show_message(self, text: str, wrong: bool = False) -> None:
         colour = "#a3241a" if wrong else "#555"
-        self.told.value = f'<span style="color:{colour}">{html.escape(text)}</span>'
+        self.message.value = f'<span style="color:{colour}">{html.escape(text)}</span>'
 
 
 def _table(runs: Mapping[str, Run]) -> str:
@@ -258,15 +258,15 @@ def _table(runs: Mapping[str, Run]) -> str:
         half = run.duration / 2
         rates = run.throughput(after=half)
         kinds = [str(kind) for kind in run.data["controller"].values]
-        told = [
+        parts = [
             f"{kind} {float(rates.values[[k == kind for k in kinds]].mean()) / 1e6:.3g} Mb/s"
             for kind in dict.fromkeys(kinds)
         ]
         if run.links:
             link = run.busiest_link(after=half)
             name = "link" if len(run.links) == 1 else link
-            told.append(f"{name} {run.utilization(link, after=half):.1%} used")
+            parts.append(f"{name} {run.utilization(link, after=half):.1%} used")
         if len(run.active(after=half)) > 1:
-            told.append(f"Jain's index {run.jain_index(after=half):.3f}")
-        lines.append(f"<b>{MODELS[model]}</b>, second half: {html.escape(', '.join(told))}")
+            parts.append(f"Jain's index {run.jain_index(after=half):.3f}")
+        lines.append(f"<b>{MODELS[model]}</b>, second half: {html.escape(', '.join(parts))}")
     return "<br>".join(lines)

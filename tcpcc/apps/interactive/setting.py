@@ -135,12 +135,12 @@ def _network(start: Scenario, before: Setting, setting: Setting) -> Network:
     if setting.queue != before.queue:
         changes["queue"] = setting.queue
     links = []
-    for one in start.net.links:
-        if one is link:
-            links.append(one.replace(**changes))
-        elif (one.src, one.dst) == (link.dst, link.src):
-            rate = setting.rate if one.rate == link.rate else one.rate
-            links.append(one.replace(rate=rate, delay=max(one.delay + longer, 0.0)))
+    for edge in start.net.links:
+        if edge is link:
+            links.append(edge.replace(**changes))
+        elif (edge.src, edge.dst) == (link.dst, link.src):
+            rate = setting.rate if edge.rate == link.rate else edge.rate
+            links.append(edge.replace(rate=rate, delay=max(edge.delay + longer, 0.0)))
         else:
-            links.append(one)
+            links.append(edge)
     return start.net.replace(links=links)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.apps.traces.traced import Unread, contents
+from tcpcc.apps.traces.connection import Unread, contents
 from tcpcc.errors import TcpccError
 
 PCAP = {  # magic number -> byte order, ns per tick
@@ -68,14 +68,14 @@ class Packets:
 
     Attributes:
         time: ns.
-        start, kept: first byte in the file, and number of bytes there.
+        start, captured: first byte in the file, and number of bytes there.
         length: bytes of the packet when it was captured.
         interface: number in `link_types` and `names`.
     """
 
     time: Ints
     start: Ints
-    kept: Ints
+    captured: Ints
     length: Ints
     interface: Ints
     link_types: list[int] = field(default_factory=list)
@@ -138,19 +138,19 @@ def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) 
         if at + 16 > size:
             unread.cut = _cut_off(len(columns[0]) + 1, at + 16 - size)
             break
-        seconds, ticks, kept, length = head.unpack_from(data, at)
+        seconds, ticks, captured, length = head.unpack_from(data, at)
         at += 16
-        if kept > max(length, 1 << 18):
-            raise TcpccError(f"{path}: packet {len(columns[0]) + 1}: damaged, has {kept} bytes")
-        if at + kept > size:
-            unread.cut = _cut_off(len(columns[0]) + 1, at + kept - size)
+        if captured > max(length, 1 << 18):
+            raise TcpccError(f"{path}: packet {len(columns[0]) + 1}: damaged, has {captured} bytes")
+        if at + captured > size:
+            unread.cut = _cut_off(len(columns[0]) + 1, at + captured - size)
             break
-        row = (seconds * 10**9 + ticks * tick, at, kept, length)
+        row = (seconds * 10**9 + ticks * tick, at, captured, length)
         for column, value in zip(columns, row, strict=True):
             column.append(value)
-        at += kept
-    time, start, kept_bytes, whole = map(_column, columns)
-    return Packets(time, start, kept_bytes, whole, np.zeros(len(time), np.int64), [link_type], [""])
+        at += captured
+    time, start, captured, whole = map(_column, columns)
+    return Packets(time, start, captured, whole, np.zeros(len(time), np.int64), [link_type], [""])
 
 
 def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
@@ -158,7 +158,7 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
     types: list[int] = []
     names: list[str] = []
     clocks: list[tuple[int, int, int]] = []  # ns per tick as a fraction, offset in ns
-    first, at, size, order, ours = 0, 0, len(data), "<", False
+    first, at, size, order, own = 0, 0, len(data), "<", False
     block, fixed = struct.Struct("<II"), struct.Struct("<IIIII")
     simple = freed = 0
     while at < size:
@@ -183,50 +183,50 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
             break
         end = at + length - 4
         if kind == PACKET:
-            interface, high, low, kept, whole = fixed.unpack_from(data, at + 8)
-            if first + interface >= len(types) or at + 28 + kept > end:
+            interface, high, low, captured, whole = fixed.unpack_from(data, at + 8)
+            if first + interface >= len(types) or at + 28 + captured > end:
                 raise TcpccError(f"{path}: packet {number}: damaged, or of an unknown interface")
             ticks, divisor, offset = clocks[first + interface]
             time = ((high << 32) + low) * ticks // divisor + offset
             if not -(2**63) <= time < 2**63:
                 raise TcpccError(f"{path}: packet {number}: damaged, its time is {time} ns")
-            row = (time, at + 28, kept, whole, first + interface)
+            row = (time, at + 28, captured, whole, first + interface)
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
         elif kind == INTERFACE:
-            told = _options(data, at + 16, end, order)
-            if len(told.get(RESOLUTION, b"?")) != 1 or len(told.get(OFFSET, bytes(8))) != 8:
+            options = _options(data, at + 16, end, order)
+            if len(options.get(RESOLUTION, b"?")) != 1 or len(options.get(OFFSET, bytes(8))) != 8:
                 raise TcpccError(
                     f"{path}: packet {number}: damaged clock of an interface before it"
                 )
-            raw = told.get(RESOLUTION, b"\x06")[0]
+            raw = options.get(RESOLUTION, b"\x06")[0]
             ticks_per_s = 2 ** (raw & 0x7F) if raw & 0x80 else 10**raw
-            offset = struct.unpack(order + "q", told[OFFSET])[0] if OFFSET in told else 0
+            offset = struct.unpack(order + "q", options[OFFSET])[0] if OFFSET in options else 0
             clocks.append((10**9, ticks_per_s, offset * 10**9))
             types.append(struct.unpack_from(order + "H", data, at + 8)[0])
-            names.append(told.get(NAME, b"").decode(errors="replace") if ours else "")
+            names.append(options.get(NAME, b"").decode(errors="replace") if own else "")
         elif kind == SECTION:
-            ours = _options(data, at + 24, end, order).get(PROGRAM) == b"tcpcc"
+            own = _options(data, at + 24, end, order).get(PROGRAM) == b"tcpcc"
         elif kind == SIMPLE:
             unread.skip(f"packet {number}", "a simple packet block, which has no time")
             simple += 1
         at += length
-    time, start, kept_bytes, wholes, interfaces = map(_column, columns)
-    return Packets(time, start, kept_bytes, wholes, interfaces, types, names)
+    time, start, captured, wholes, interfaces = map(_column, columns)
+    return Packets(time, start, captured, wholes, interfaces, types, names)
 
 
 def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:
     """The options of a block by their numbers."""
-    found: dict[int, bytes] = {}
+    options: dict[int, bytes] = {}
     while at + 4 <= end:
         code, length = struct.unpack_from(order + "HH", data, at)
         if code == 0:
             break
-        found[code] = data[at + 4 : at + 4 + length].rstrip(
+        options[code] = data[at + 4 : at + 4 + length].rstrip(
             b"\0" if code in (NAME, PROGRAM) else b""
         )
         at += 4 + length + -length % 4
-    return found
+    return options
 
 
 @dataclass
@@ -298,14 +298,14 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
     Raises:
         TcpccError: a damaged file, an unknown link type, or no TCP header.
     """
-    found = packets(path, data, unread)
-    begin = found.time.min() if found.time.size else 0
-    found.time = found.time - begin  # exact as a float for 100 days
-    count = len(found.time)
+    table = packets(path, data, unread)
+    begin = table.time.min() if table.time.size else 0
+    table.time = table.time - begin  # exact as a float for 100 days
+    count = len(table.time)
     if not count:
         raise TcpccError(f"{path}: {unread.reason() or 'has no TCP header in its 0 packets'}")
-    for kind in found.link_types:
-        if kind not in LINK_TYPES and (kind in np.array(found.link_types)[found.interface]):
+    for kind in table.link_types:
+        if kind not in LINK_TYPES and (kind in np.array(table.link_types)[table.interface]):
             known = ", ".join(f"{k} ({name})" for k, (name, _, _) in LINK_TYPES.items())
             raise TcpccError(f"{path}: link type {kind}: must be one of {known}")
     read = _Bytes(data)
@@ -314,21 +314,21 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
     numbers: dict[int, int] = {}
     names: list[str] = []
     for first in range(0, count, CHUNK):
-        part, words = _segments(read, found, slice(first, first + CHUNK), tunnels)
+        part, words = _segments(read, table, slice(first, first + CHUNK), tunnels)
         part.source, part.target = _numbered(words, numbers, names)
         parts.append(part)
-        _release(data, int(found.start[first]), int(found.start[min(first + CHUNK, count) - 1]))
+        _release(data, int(table.start[first]), int(table.start[min(first + CHUNK, count) - 1]))
     del read, data
     whole: dict[str, Any] = {}
-    told = 0
+    block_count = 0
     for part in parts:  # rows of the blocks of all parts
-        part.sack[part.sack >= 0] += told
-        told += len(part.blocks)
-    for each in fields(Segments):
-        if each.name not in ("endpoints", "names"):
-            whole[each.name] = np.concatenate([getattr(part, each.name) for part in parts])
+        part.sack[part.sack >= 0] += block_count
+        block_count += len(part.blocks)
+    for column in fields(Segments):
+        if column.name not in ("endpoints", "names"):
+            whole[column.name] = np.concatenate([getattr(part, column.name) for part in parts])
             for part in parts:
-                delattr(part, each.name)
+                delattr(part, column.name)
     del parts
     blocks = whole.pop("blocks")
     wrapped = ", ".join(f"{n} of {name}" for name, n in tunnels.most_common(3))
@@ -342,7 +342,7 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
         for name in whole:
             whole[name] = whole[name][order]
     whole["time"] /= 1e9
-    return Segments(blocks=blocks, endpoints=names, names=found.names, **whole)
+    return Segments(blocks=blocks, endpoints=names, names=table.names, **whole)
 
 
 def _segments(
@@ -356,24 +356,24 @@ def _segments(
         chunk: which.
         tunnels: counts packets whose headers lie deeper.
     """
-    start, kept, length = packets.start[chunk], packets.kept[chunk], packets.length[chunk]
+    start, captured, length = packets.start[chunk], packets.captured[chunk], packets.length[chunk]
     kinds = np.array(packets.link_types)[packets.interface[chunk]]
     ip, is_ip = np.zeros(len(kinds), np.int64), np.zeros(len(kinds), bool)
     for kind in np.unique(kinds).tolist():
-        mine = np.flatnonzero(kinds == kind)
+        rows_of_kind = np.flatnonzero(kinds == kind)
         _, type_at, head = LINK_TYPES[kind]
-        at = start[mine] + head
+        at = start[rows_of_kind] + head
         if type_at is None:
-            is_ip[mine] = True
+            is_ip[rows_of_kind] = True
         else:
-            told = read(start[mine] + type_at, 2)
+            ether_type = read(start[rows_of_kind] + type_at, 2)
             for _ in range(2):
-                tagged = np.isin(told, TAGS)
+                tagged = np.isin(ether_type, TAGS)
                 at = at + 4 * tagged
-                told = np.where(tagged, read(at - 2, 2), told)
-            is_ip[mine] = np.isin(told, (IPV4, IPV6))
-            _count(tunnels, "Ethernet type", told)
-        ip[mine] = at
+                ether_type = np.where(tagged, read(at - 2, 2), ether_type)
+            is_ip[rows_of_kind] = np.isin(ether_type, (IPV4, IPV6))
+            _count(tunnels, "Ethernet type", ether_type)
+        ip[rows_of_kind] = at
     version = read(ip) >> 4
     four, six = is_ip & (version == 4), is_ip & (version == 6)
     size = np.where(four, (read(ip) & 15) * 4, 40)
@@ -392,10 +392,10 @@ def _segments(
     offloaded = whole <= np.where(four, 0, 40)  # longer than the field allows
     whole = np.where(offloaded, length - (ip - start), whole)
     later = four & ((read(ip + 6, 2) & 0x1FFF) > 0)  # fragments without the TCP header
-    end = start + kept
+    end = start + captured
     chosen = (four | six) & (following == TCP) & ~later & (ip + size + 20 <= end)
     rows = np.flatnonzero(chosen)
-    ip, size, whole, end = (each[rows] for each in (ip, size, whole, end))
+    ip, size, whole, end = (column[rows] for column in (ip, size, whole, end))
     six = six[rows]
     tcp = ip + size
     length = (read(tcp + 12) >> 4) * 4
@@ -404,7 +404,7 @@ def _segments(
     has = np.flatnonzero((low >= 0).any(axis=1))
     sack = np.full(len(rows), -1)
     sack[has] = np.arange(len(has))
-    made = Segments(
+    result = Segments(
         packets.time[chunk][rows].astype(float), nobody, nobody,
         read(tcp + 4, 4), read(tcp + 8, 4), read(tcp + 13), read(tcp + 14, 2),
         np.maximum(whole - size - length, 0), size + length, mss, value, echo, sack,
@@ -412,8 +412,8 @@ def _segments(
         np.stack([low[has], high[has]], axis=-1), [], [],
     )  # fmt: skip
     for name, kind in COMPACT.items():  # source and target follow
-        setattr(made, name, getattr(made, name).astype(kind))
-    return made, _endpoints(read, ip, tcp, six)
+        setattr(result, name, getattr(result, name).astype(kind))
+    return result, _endpoints(read, ip, tcp, six)
 
 
 def _count(tunnels: Counter[str], place: str, values: Ints) -> None:
@@ -474,14 +474,17 @@ def _tcp_options(read: _Bytes, tcp: Ints, end: Ints) -> tuple[Ints, Ints, Ints, 
         length = np.where(kind == 1, 1, read(at + 1))
         valid = (kind != 0) & ((kind == 1) | (length >= 2)) & (at + length <= end[rows])
         rows, at, kind, length = rows[valid], at[valid], kind[valid], length[valid]
-        one = kind == 2
-        mss[rows[one]] = read(at[one] + 2, 2)
-        one = (kind == 8) & (length == 10)
-        value[rows[one]], echo[rows[one]] = read(at[one] + 2, 4), read(at[one] + 6, 4)
+        matches = kind == 2
+        mss[rows[matches]] = read(at[matches] + 2, 2)
+        matches = (kind == 8) & (length == 10)
+        value[rows[matches]], echo[rows[matches]] = (
+            read(at[matches] + 2, 4),
+            read(at[matches] + 6, 4),
+        )
         for k in range(4):
-            one = (kind == 5) & (length >= 10 + 8 * k)
-            low[rows[one], k], high[rows[one], k] = (
-                read(at[one] + 2 + 8 * k, 4), read(at[one] + 6 + 8 * k, 4)
+            matches = (kind == 5) & (length >= 10 + 8 * k)
+            low[rows[matches], k], high[rows[matches], k] = (
+                read(at[matches] + 2 + 8 * k, 4), read(at[matches] + 6 + 8 * k, 4)
             )  # fmt: skip
         at = at + length
     return mss, value, echo, low, high

@@ -31,26 +31,26 @@ from numpy.typing import NDArray
 
 from tcpcc.apps.traces import capture
 from tcpcc.apps.traces.capture import FIN, SYN, Ints, Segments
-from tcpcc.apps.traces.guard import guarded
-from tcpcc.apps.traces.traced import (
+from tcpcc.apps.traces.connection import (
     ACK,
     DELIVER,
     DUPACK,
     LOSS,
     RETRANSMIT,
     SEND,
-    Traced,
+    Connection,
     Unread,
     events_of,
     run_of,
 )  # fmt: skip
+from tcpcc.apps.traces.guard import guarded
 from tcpcc.errors import TcpccError, one_of, positive
 from tcpcc.results import Run
 
 LARGEST = 9000
 """Bytes of data; longer segments were joined by the host (offload)."""
 
-UNSEEN = {
+ALWAYS_MISSING = {
     "cwnd": "a capture does not contain the sender's window; see in_transit",
     "ssthresh": "a capture does not contain the sender's threshold",
     "dropped": "a capture does not see drops; see retransmissions",
@@ -95,49 +95,49 @@ def read_pcap(
     if packet_size is not None:
         positive("packet_size", packet_size, "byte")
     unread = Unread()
-    found = _without_copies(capture.segments(path, capture.mapped(path, unread), unread), unread)
+    table = _without_copies(capture.segments(path, capture.mapped(path, unread), unread), unread)
     connections = []
-    parts = sorted(_connections(found), key=len)
-    parts = [rows for rows in parts if found.payload[rows].any()]
+    parts = sorted(_connections(table), key=len)
+    parts = [rows for rows in parts if table.payload[rows].any()]
     while parts:
-        ends = list(_directions(found, parts.pop(0)))
+        ends = list(_directions(table, parts.pop(0)))
         if not parts:  # the largest connection: the columns of all are no longer needed
-            del found
-        connections.append(_traced(path, ends, at, packet_size, controller))
+            del table
+        connections.append(_connection(path, ends, at, packet_size, controller))
     if not connections:
         raise TcpccError(
             f"{path}: {unread.cut + ': ' if unread.cut else ''}no TCP connection in it has data"
         )
-    connections.sort(key=lambda one: one.start)
+    connections.sort(key=lambda connection: connection.start)
     return run_of(connections, path=path, kind="pcap", rate=rate, interval=interval, unread=unread)
 
 
-def _of(found: Segments, rows: Any, names: Sequence[str] = ()) -> Segments:
+def _of(table: Segments, rows: Any, names: Sequence[str] = ()) -> Segments:
     """Some of the segments; only with these columns, the others are empty. Default: all."""
-    values = {each.name: getattr(found, each.name) for each in fields(found)}
+    values = {column.name: getattr(table, column.name) for column in fields(table)}
     whole = ("blocks", "endpoints", "names")
-    wanted = names or tuple(values)
+    chosen = names or tuple(values)
     return Segments(
-        **{n: v if n in whole else v[rows] if n in wanted else v[:0] for n, v in values.items()}
+        **{n: v if n in whole else v[rows] if n in chosen else v[:0] for n, v in values.items()}
     )
 
 
-def _connections(found: Segments) -> Iterator[Ints]:
+def _connections(table: Segments) -> Iterator[Ints]:
     """The rows of each connection; a SYN with another number begins a new one of the same ends."""
-    pair = np.minimum(found.source, found.target).astype(np.int64) * len(found.endpoints)
-    pair += np.maximum(found.source, found.target)
+    pair = np.minimum(table.source, table.target).astype(np.int64) * len(table.endpoints)
+    pair += np.maximum(table.source, table.target)
     order = np.argsort(pair, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):
-        opens = np.flatnonzero((found.flags[rows] & (SYN | capture.ACK)) == SYN)
-        numbers = found.seq[rows][opens]
+        opens = np.flatnonzero((table.flags[rows] & (SYN | capture.ACK)) == SYN)
+        numbers = table.seq[rows][opens]
         again = opens[1:][np.diff(numbers) != 0] if opens.size else opens
         yield from np.split(rows, again)
 
 
-def _directions(found: Segments, rows: Ints) -> tuple[Segments, Segments]:
+def _directions(table: Segments, rows: Ints) -> tuple[Segments, Segments]:
     """The segments with the data, and those of the other direction."""
-    forth = found.source[rows] == found.source[rows[0]]
-    first, other = _of(found, rows[forth]), _of(found, rows[~forth])
+    forth = table.source[rows] == table.source[rows[0]]
+    first, other = _of(table, rows[forth]), _of(table, rows[~forth])
     return (first, other) if first.payload.sum() >= other.payload.sum() else (other, first)
 
 
@@ -153,12 +153,12 @@ def _size(path: str | Path, out: Segments, back: Segments, packet_size: float | 
     header = float(np.bincount(out.header[data]).argmax())
     if packet_size is not None:
         return _Size(packet_size - header, packet_size)
-    told = np.append(out.mss, back.mss)
-    if (told > 0).any():
-        largest = float(told[told > 0].min())
+    mss = np.append(out.mss, back.mss)
+    if (mss > 0).any():
+        largest = float(mss[mss > 0].min())
         stamps = 12.0 if (out.value[data] >= 0).any() else 0.0
-        seen = out.payload[data & (out.payload <= largest)].max(initial=0)
-        largest = max(largest - stamps, float(seen))
+        longest = out.payload[data & (out.payload <= largest)].max(initial=0)
+        largest = max(largest - stamps, float(longest))
         return _Size(largest, largest + header)
     largest = float(out.payload.max())
     if largest > LARGEST:
@@ -176,13 +176,13 @@ def _unwrapped(numbers: Ints, base: int) -> Ints:
     return np.cumsum(steps)
 
 
-def _traced(
+def _connection(
     path: str | Path,
     ends: list[Segments],
     at: str | None,
     packet_size: float | None,
     controller: str,
-) -> Traced:
+) -> Connection:
     """A connection.
 
     Args:
@@ -205,46 +205,46 @@ def _traced(
     acks = _of(back, answers, ("time", "ack", "flags", "window", "payload", "value", "sack"))
     size = _size(path, out, back, packet_size)
     sent = _Sent(data.time, first, end)
-    told = _Told(acks, base)
+    acknowledged = _Acks(acks, base)
     echoed = _echoed(acks, data)
     if at is None:
-        at = _place(out, back, told.samples(sent), echoed)
+        at = _place(out, back, acknowledged.samples(sent), echoed)
     name = f"{out.endpoints[out.source[0]]}>{out.endpoints[out.target[0]]}"
     if out.names and out.names[out.interface[0]]:
         name = out.names[out.interface[0]]
     start = float(min(out.time[0], back.time[0] if back.time.size else math.inf))
-    untold = dict(UNSEEN)
+    missing = dict(ALWAYS_MISSING)
     del out, back, places
     if at == "sender":
         del data, first, end
-        table, samples = _sender(sent, told, size.payload, last)
+        table, samples = _sender(sent, acknowledged, size.payload, last)
         if not acks.time.size:
-            untold |= dict.fromkeys(("delivered", "rtt"), "the capture has no ACKs")
+            missing |= dict.fromkeys(("delivered", "rtt"), "the capture has no ACKs")
     else:
         names = ("sent", "retransmitted", "loss_events")
-        untold |= dict.fromkeys(names, AT_RECEIVER)
+        missing |= dict.fromkeys(names, AT_RECEIVER)
         table = {"time": data.time, "event": np.full(len(first), DELIVER), "start": first}
         del data
         table["bytes"] = _new(first, end)
         samples = {"rtt": echoed}
     if not samples["rtt"][0].size:
-        untold.setdefault("rtt", "the capture has no RTT samples")
-    finished = _finished(last, told)
-    del sent, told, acks, echoed
+        missing.setdefault("rtt", "the capture has no RTT samples")
+    finished = _finished(last, acknowledged)
+    del sent, acknowledged, acks, echoed
     amounts = table.pop("bytes") / size.payload
     table["seq"] = table.pop("start") // size.payload
     events = events_of(table)
     del table
     if "in_transit" in samples:
         samples["in_transit"] = (events["time"], events["in_transit"])
-    return Traced(
+    return Connection(
         name,
         events,
         amounts,
         samples,
         size.packet,
         size.payload,
-        untold=untold,
+        missing=missing,
         delivered_by=(ACK, DUPACK) if at == "sender" else (DELIVER,),
         controller=controller,
         start=start,
@@ -252,43 +252,43 @@ def _traced(
     )
 
 
-def _finished(last: int | None, told: _Told) -> float:
+def _finished(last: int | None, acknowledged: _Acks) -> float:
     """When a FIN was acknowledged, and with it all data; NaN if it was not."""
     if last is None:
         return math.nan
-    acked = np.flatnonzero(told.wanted > last)
-    return float(told.time[acked[0]]) if acked.size else math.nan
+    acked = np.flatnonzero(acknowledged.number > last)
+    return float(acknowledged.time[acked[0]]) if acked.size else math.nan
 
 
-def _without_copies(found: Segments, unread: Unread) -> Segments:
+def _without_copies(table: Segments, unread: Unread) -> Segments:
     """The segments without those that were captured a second time.
 
     IPv6 has no identification. There, and where it is 0, equal segments are copies only if nearly
     every segment has one: an ACK may be sent twice.
     """
     same = (
-        found.source, found.target, found.seq, found.ack, found.flags, found.window, found.payload,
-        found.value, found.echo, found.ident,
+        table.source, table.target, table.seq, table.ack, table.flags, table.window, table.payload,
+        table.value, table.echo, table.ident,
     )  # fmt: skip
-    key = np.zeros(len(found.time), np.uint64)
+    key = np.zeros(len(table.time), np.uint64)
     for column in same:
         key = (key ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)  # wraps
         key ^= key >> np.uint64(29)
-    has = found.sack >= 0
-    key[has] ^= found.blocks[found.sack[has]].astype(np.uint64).sum(axis=(1, 2))
-    order = np.lexsort((found.time, key))
-    near = (np.diff(key[order]) == 0) & (np.diff(found.time[order]) < COPY)
+    has = table.sack >= 0
+    key[has] ^= table.blocks[table.sack[has]].astype(np.uint64).sum(axis=(1, 2))
+    order = np.lexsort((table.time, key))
+    near = (np.diff(key[order]) == 0) & (np.diff(table.time[order]) < COPY)
     copies = np.zeros(len(order), bool)
     copies[order[1:][near]] = True
     if 2 * copies.sum() < 0.9 * len(copies):
-        copies &= found.ident > 0
+        copies &= table.ident > 0
     if not copies.any():
-        return found
+        return table
     unread.notes.append(
         f"{int(copies.sum())} of {len(copies)} packets are copies of others (a mirror port or a"
         " bridge captures each packet twice) and are left out"
     )
-    return _of(found, ~copies)
+    return _of(table, ~copies)
 
 
 @dataclass
@@ -313,30 +313,30 @@ class _Sent:
         self.once = np.cumsum(covered)[:-1] == 0
 
 
-class _Told:
+class _Acks:
     """Data of the ACKs, each of shape [ack]."""
 
     def __init__(self, acks: Segments, base: int) -> None:
         self.time = acks.time
-        self.wanted = _unwrapped(acks.ack, base)
+        self.number = _unwrapped(acks.ack, base)
         self.rows = np.flatnonzero(acks.sack >= 0)  # with SACK blocks
         blocks, at = acks.blocks[acks.sack[self.rows]], self.rows[:, None]
         self.low, self.high = (
-            np.where(edges >= 0, self.wanted[at] + _apart(edges, acks.ack[at]), -1)
+            np.where(edges >= 0, self.number[at] + _apart(edges, acks.ack[at]), -1)
             for edges in (blocks[..., 0], blocks[..., 1])
         )
-        top = np.maximum.accumulate(self.wanted) if self.wanted.size else self.wanted
+        top = np.maximum.accumulate(self.number) if self.number.size else self.number
         self.before = np.append(0, top)[: len(top)]
         self.top = np.maximum(top, 0)
         self.plain = (acks.payload == 0) & ((acks.flags & (SYN | FIN)) == 0)
         same = np.diff(acks.window, prepend=-1) == 0
-        self.duplicate = self.plain & (self.wanted == self.before)
+        self.duplicate = self.plain & (self.number == self.before)
         self.duplicate &= (same | (acks.sack >= 0)) & (self.before > 0)
         self.selective = bool(self.rows.size)
 
     def samples(self, sent: _Sent) -> tuple[Floats, Floats]:
         """Times and values of RTT samples."""
-        highest = self.wanted.copy()
+        highest = self.number.copy()
         highest[self.rows] = np.maximum(highest[self.rows], self.high.max(axis=1, initial=-1))
         known = np.append(0, np.maximum.accumulate(highest))[: len(highest)]
         news = (highest > known) & (highest > 0)
@@ -357,16 +357,16 @@ class _Told:
         """Bytes acknowledged or in a SACK block, up to each ACK."""
         result = self.top.copy()
         blocks: list[tuple[int, int]] = []  # disjoint, in order
-        tells = np.any(self.high > self.wanted[self.rows, None], axis=1)
+        tells = np.any(self.high > self.number[self.rows, None], axis=1)
         for place in np.flatnonzero(tells).tolist():
             row = int(self.rows[place])
             for low, high in zip(self.low[place].tolist(), self.high[place].tolist(), strict=True):
                 if high > low >= self.top[row]:
                     _insert(blocks, low, high)
-            wanted = int(self.top[row])
-            while blocks and blocks[0][1] <= wanted:
+            top = int(self.top[row])
+            while blocks and blocks[0][1] <= top:
                 blocks.pop(0)
-            result[row] += sum(high - max(low, wanted) for low, high in blocks)
+            result[row] += sum(high - max(low, top) for low, high in blocks)
         return np.maximum.accumulate(result) if result.size else result
 
 
@@ -412,10 +412,10 @@ def _echoed(acks: Segments, data: Segments) -> tuple[Floats, Floats]:
     """Times and values of RTTs from an ACK to the first data that echo its timestamp."""
     stamps, first = np.unique(acks.value, return_index=True)
     echoes, place = np.unique(data.echo, return_index=True)
-    _, one, other = np.intersect1d(stamps, echoes, assume_unique=True, return_indices=True)
-    valid = stamps[one] >= 0
-    moments = data.time[place[other]][valid]
-    values = moments - acks.time[first[one]][valid]
+    _, stamp_at, echo_at = np.intersect1d(stamps, echoes, assume_unique=True, return_indices=True)
+    valid = stamps[stamp_at] >= 0
+    moments = data.time[place[echo_at]][valid]
+    values = moments - acks.time[first[stamp_at]][valid]
     order = np.argsort(moments[values > 0], kind="stable")
     return moments[values > 0][order], values[values > 0][order]
 
@@ -432,8 +432,8 @@ def _place(
             acking = (opener.flags & capture.ACK) > 0
             earlier, later = opener.time[opens], opener.time[acking & (opener.time >= answer)]
             if later.size and earlier[0] < answer:
-                asked = earlier[earlier < answer][-1]  # a SYN may be sent several times
-                at_opener = answer - asked > later[0] - answer
+                opened = earlier[earlier < answer][-1]  # a SYN may be sent several times
+                at_opener = answer - opened > later[0] - answer
                 return "sender" if at_opener == (opener is out) else "receiver"
     if echoed[0].size and acked[0].size and np.median(echoed[1]) > np.median(acked[1]):
         return "receiver"
@@ -441,25 +441,26 @@ def _place(
 
 
 def _sender(
-    sent: _Sent, told: _Told, payload: float, last: int | None
+    sent: _Sent, acknowledged: _Acks, payload: float, last: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Events and samples of a capture at the sender; `last` is the number of the FIN."""
     kinds = np.where(sent.again, RETRANSMIT, SEND)
-    total = told.delivered()
+    total = acknowledged.delivered()
     if last is not None:
         total = np.minimum(total, last)  # the FIN has a number but is no byte
-    wanted = told.top
+    top_acks = acknowledged.top
     fresh = np.diff(total, prepend=0).astype(float)
-    answers = np.where(told.duplicate, DUPACK, ACK)
-    shown = told.plain | (fresh > 0)
+    answers = np.where(acknowledged.duplicate, DUPACK, ACK)
+    reported = acknowledged.plain | (fresh > 0)
     losses = _losses(sent)
     columns = {
-        "time": (sent.time, told.time[shown], sent.time[losses]),
+        "time": (sent.time, acknowledged.time[reported], sent.time[losses]),
         "event": tuple(
-            each.astype(np.int32) for each in (kinds, answers[shown], np.full(len(losses), LOSS))
+            column.astype(np.int32)
+            for column in (kinds, answers[reported], np.full(len(losses), LOSS))
         ),
-        "start": (sent.first, wanted[shown], sent.first[losses]),
-        "bytes": ((sent.end - sent.first).astype(float), fresh[shown], np.zeros(len(losses))),
+        "start": (sent.first, top_acks[reported], sent.first[losses]),
+        "bytes": ((sent.end - sent.first).astype(float), fresh[reported], np.zeros(len(losses))),
     }
     table: dict[str, Any] = {name: np.concatenate(parts) for name, parts in columns.items()}
     order = np.argsort(table["time"], kind="stable")
@@ -467,9 +468,9 @@ def _sender(
         table[name] = table[name][order]
     del order, columns
     top = np.append(0, sent.top)[np.searchsorted(sent.time, table["time"], side="right")]
-    acked = np.append(0, wanted)[np.searchsorted(told.time, table["time"], side="right")]
+    acked = np.append(0, top_acks)[np.searchsorted(acknowledged.time, table["time"], side="right")]
     table["in_transit"] = (top - acked).clip(0) / payload
-    moments, values = told.samples(sent)
+    moments, values = acknowledged.samples(sent)
     table["value"] = np.full(len(top), math.nan)
     answered = np.isin(table["event"], (ACK, DUPACK))
     place = np.searchsorted(moments, table["time"])
@@ -481,9 +482,9 @@ def _sender(
 
 def _losses(sent: _Sent) -> Ints:
     """Retransmissions that begin a loss event: of data sent after the last event."""
-    found, recover = [], 0
+    losses, recover = [], 0
     for row in np.flatnonzero(sent.again).tolist():
         if sent.first[row] >= recover:
-            found.append(row)
+            losses.append(row)
             recover = int(sent.top[row])
-    return np.array(found, dtype=np.int64)
+    return np.array(losses, dtype=np.int64)

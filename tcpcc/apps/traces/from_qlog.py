@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tcpcc.apps.traces.connection import Connection, Unread, run_of
 from tcpcc.apps.traces.guard import guarded
 from tcpcc.apps.traces.qlog_events import EventError, connections_of, offsets, traces_of
 from tcpcc.apps.traces.qlog_own import own_connection
 from tcpcc.apps.traces.qlog_quic import quic_connection
-from tcpcc.apps.traces.traced import Traced, Unread, run_of
 from tcpcc.errors import TcpccError, positive
 from tcpcc.results import Run
 
@@ -48,22 +48,22 @@ def read_qlog(
     """
     if packet_size is not None:
         positive("packet_size", packet_size, "byte")
-    found: list[Traced] = []
+    flows: list[Connection] = []
     attrs: dict[str, Any] = {}
     unread = Unread()
     traces = list(traces_of(path, unread))
     connections = [connections_of(trace, unread) for trace in traces]
-    shifts = offsets([each.origin for each in connections])
-    for trace, each, offset in zip(traces, connections, shifts, strict=True):
+    shifts = offsets([connection.origin for connection in connections])
+    for trace, connection, offset in zip(traces, connections, shifts, strict=True):
         own = trace.head.get("tcpcc")
-        for name, events in each.timed.items():
-            made: Traced | None
+        for name, events in connection.timed.items():
+            flow: Connection | None
             try:
                 if own is not None:
                     attrs = {k: own[k] for k in ("duration", "interval")}
-                    made = own_connection(name, events, own)
+                    flow = own_connection(name, events, own)
                 else:
-                    made = quic_connection(
+                    flow = quic_connection(
                         name, events, offset, packet_size, controller,
                         unit=trace.unit, where=trace.where, unread=unread,
                     )  # fmt: skip
@@ -73,11 +73,11 @@ def read_qlog(
                 if own is None:
                     raise
                 raise TcpccError(f"{path}: line 1: damaged header: lacks {error}") from None
-            if made is not None:
-                found.append(made)
+            if flow is not None:
+                flows.append(flow)
     if attrs and interval is None:
         interval = attrs["interval"]
     return run_of(
-        found, path=path, kind="qlog", rate=rate, interval=interval,
+        flows, path=path, kind="qlog", rate=rate, interval=interval,
         duration=attrs.get("duration"), unread=unread,
     )  # fmt: skip

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from tcpcc.apps.traces.connection import Connection, contents, events_of, run_of
 from tcpcc.apps.traces.guard import guarded
-from tcpcc.apps.traces.traced import Traced, contents, events_of, run_of
 from tcpcc.errors import TcpccError, positive
 from tcpcc.results import Run
 
@@ -55,8 +55,8 @@ ZERO = ("total_retrans", "bytes_retrans", "unacked")  # ss leaves these out whil
 UNLIMITED = 2**31 - 1  # of snd_ssthresh: TCP_INFINITE_SSTHRESH
 HOST = r"(?:\*|[\d.]+|[\da-fA-F]*:[\da-fA-F:.]*|\[[\da-fA-F:.%\w-]*\])(?:%[\w-]+)?"
 ADDRESS = re.compile(HOST + r":(?:\d+|\*)")
-TOLD = re.compile(r"\b([a-z_]+):([\d.]+)(?:/([\d.]+))?")
-UNSEEN = {
+VALUES = re.compile(r"\b([a-z_]+):([\d.]+)(?:/([\d.]+))?")
+ALWAYS_MISSING = {
     "dropped": "TCP_INFO does not count drops; see retransmissions",
     "timeouts": "TCP_INFO does not count timeouts",
     "loss_events": "TCP_INFO does not count loss events",
@@ -97,13 +97,13 @@ def read_tcp_info(
         raise TcpccError(f"{path}: not UTF-8 at byte {error.start}: not samples") from None
     first = text.partition("\n")[0]
     if text.lstrip()[:1] == "{":
-        found = _iperf3(path, text)
+        samples = _iperf3(path, text)
     else:
-        found = _table(path, text) if "," in first and "time" in first else _ss(path, text)
-    begin = min((rows[0]["time"] for rows in found.values()), default=0.0)
+        samples = _table(path, text) if "," in first and "time" in first else _ss(path, text)
+    begin = min((rows[0]["time"] for rows in samples.values()), default=0.0)
     flows = [
-        _traced(path, name, rows, begin, packet_size, controller)
-        for name, rows in found.items()
+        _connection(path, name, rows, begin, packet_size, controller)
+        for name, rows in samples.items()
         if len(rows) > 1 and any("snd_cwnd" in row for row in rows)
     ]
     if not flows:
@@ -116,22 +116,22 @@ def _table(path: str | Path, text: str) -> Samples:
     names = {name: name.strip().removeprefix("tcpi_") for name in reader.fieldnames or ()}
     if "time" not in names.values() or "snd_cwnd" not in names.values():
         raise TcpccError(f"{path}: line 1: needs the columns time and snd_cwnd (struct tcp_info)")
-    found: Samples = {}
+    samples: Samples = {}
     for row in reader:
         here = f"{path}: line {reader.line_num}"
         if None in row or None in row.values():
             raise TcpccError(f"{here}: has another number of columns than line 1")
         sample: dict[str, Any] = {}
-        for theirs, name in names.items():
-            if name in ("time", *FIELDS) and row[theirs].strip():
+        for column, name in names.items():
+            if name in ("time", *FIELDS) and row[column].strip():
                 try:
-                    sample[name] = float(row[theirs])
+                    sample[name] = float(row[column])
                 except ValueError:
                     raise TcpccError(
-                        f"{here}: {name} = {row[theirs]!r}: must be a number"
+                        f"{here}: {name} = {row[column]!r}: must be a number"
                     ) from None
-        _add(here, found, row.get("flow") or "connection", sample)
-    return found
+        _add(here, samples, row.get("flow") or "connection", sample)
+    return samples
 
 
 def is_iperf3(path: str | Path) -> bool:
@@ -147,14 +147,14 @@ def _iperf3(path: str | Path, text: str) -> Samples:
     server = whole.get("server_output_json")
     try:
         ends = {
-            one["socket"]: f"{one['local_host']}:{one['local_port']}"
-            f">{one['remote_host']}:{one['remote_port']}"
-            for one in start.get("connected", ())
+            connection["socket"]: f"{connection['local_host']}:{connection['local_port']}"
+            f">{connection['remote_host']}:{connection['remote_port']}"
+            for connection in start.get("connected", ())
         }
         sockets = list(ends)
         received = _received(server, sockets) if isinstance(server, dict) else {}
         size = start.get("tcp_mss") or start.get("tcp_mss_default")
-        found: Samples = {}
+        samples: Samples = {}
         so_far: dict[Any, list[float]] = {}
         for interval in intervals:
             for stream in interval["streams"]:
@@ -179,18 +179,18 @@ def _iperf3(path: str | Path, text: str) -> Samples:
                 if "sender_tcp_congestion" in end:
                     sample["controller"] = str(end["sender_tcp_congestion"])
                 name = ends.get(socket, f"socket {socket}")
-                if name not in found:
+                if name not in samples:
                     begin = {"time": float(stream["start"]), "bytes_acked": 0.0}
-                    _add(f"{path}: {name}", found, name, begin | {"total_retrans": 0.0})
-                _add(f"{path}: {name}", found, name, sample)
+                    _add(f"{path}: {name}", samples, name, begin | {"total_retrans": 0.0})
+                _add(f"{path}: {name}", samples, name, sample)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise TcpccError(f"{path}: damaged JSON of iperf3: {reason}") from None
-    if not found:
+    if not samples:
         raise TcpccError(
             f"{path}: no stream has snd_cwnd: it was made at the receiver, or is of UDP"
         )
-    return found
+    return samples
 
 
 def _iperf3_json(path: str | Path, text: str) -> dict[str, Any]:
@@ -200,9 +200,9 @@ def _iperf3_json(path: str | Path, text: str) -> dict[str, Any]:
             whole = json.loads(text)
         except json.JSONDecodeError:
             lines = [json.loads(line) for line in text.splitlines() if line.strip()]
-            parts = {one["event"]: one["data"] for one in lines}
+            parts = {record["event"]: record["data"] for record in lines}
             whole = parts | {
-                "intervals": [one["data"] for one in lines if one["event"] == "interval"]
+                "intervals": [record["data"] for record in lines if record["event"] == "interval"]
             }
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise TcpccError(f"{path}: not JSON of iperf3: {error}") from None
@@ -217,20 +217,22 @@ def _received(
     server: dict[str, Any], sockets: list[Any]
 ) -> dict[Any, tuple[list[float], list[float]]]:
     """Times, and the bytes that the server received up to them, by the client's sockets."""
-    theirs = [one["socket"] for one in (server.get("start") or {}).get("connected", ())]
-    ours = dict(zip(theirs, sockets, strict=False))
+    server_sockets = [
+        connection["socket"] for connection in (server.get("start") or {}).get("connected", ())
+    ]
+    client_socket = dict(zip(server_sockets, sockets, strict=False))
     result: dict[Any, tuple[list[float], list[float]]] = {}
     for interval in server.get("intervals") or ():
         for stream in interval["streams"]:
-            if not stream.get("omitted") and stream["socket"] in ours:
-                times, amounts = result.setdefault(ours[stream["socket"]], ([0.0], [0.0]))
+            if not stream.get("omitted") and stream["socket"] in client_socket:
+                times, amounts = result.setdefault(client_socket[stream["socket"]], ([0.0], [0.0]))
                 times.append(float(stream["end"]))
                 amounts.append(amounts[-1] + float(stream["bytes"]))
     return result
 
 
 def _ss(path: str | Path, text: str) -> Samples:
-    found: Samples = {}
+    samples: Samples = {}
     now, name = math.nan, ""
     for number, line in enumerate(text.splitlines(), 1):
         here = f"{path}: line {number}"
@@ -245,29 +247,29 @@ def _ss(path: str | Path, text: str) -> Samples:
         at = words.index(ends[0]) if ends else 0
         if len(ends) == 2 and words[at + 1 : at + 2] == ends[1:] and at <= 3:
             name = f"{ends[0]}>{ends[1]}"
-        told = {key: (value, more) for key, value, more in TOLD.findall(line)}
-        if "cwnd" in told or "rtt" in told:
+        values = {key: (value, more) for key, value, more in VALUES.findall(line)}
+        if "cwnd" in values or "rtt" in values:
             if not name:
                 raise TcpccError(f"{here}: values before the addresses of a connection")
             if math.isnan(now):
                 raise TcpccError(f"{here}: no time before it: see tcpcc.apps.traces.from_tcp_info")
-            _add(here, found, name, {"time": now, **_sample(line, told)})
+            _add(here, samples, name, {"time": now, **_sample(line, values)})
         elif len(ends) != 2:
             raise TcpccError(f"{here}: neither a time nor output of ss -tin: {line.strip()[:40]!r}")
-    return found
+    return samples
 
 
-def _sample(line: str, told: dict[str, tuple[str, str]]) -> dict[str, Any]:
+def _sample(line: str, values: dict[str, tuple[str, str]]) -> dict[str, Any]:
     sample: dict[str, Any] = dict.fromkeys(ZERO, 0.0)
     for key, (name, scale) in SS.items():
-        if key in told:
-            sample[name] = float(told[key][0]) * scale
-    sample["total_retrans"] = float(told.get("retrans", ("0", "0"))[1] or 0)
+        if key in values:
+            sample[name] = float(values[key][0]) * scale
+    sample["total_retrans"] = float(values.get("retrans", ("0", "0"))[1] or 0)
     before = [word for word in line.split() if ":" not in word and "/" not in word]
     known = [w for w in before if w.isidentifier() and w not in ("ts", "sack", "ecn", "ecnseen")]
-    kept = [w for w in known if w.islower() and w not in ("fastopen", "app_limited", "send")]
-    if kept:
-        sample["controller"] = kept[0]
+    names = [w for w in known if w.islower() and w not in ("fastopen", "app_limited", "send")]
+    if names:
+        sample["controller"] = names[0]
     return sample
 
 
@@ -283,8 +285,8 @@ def _time(word: str) -> float | None:
         return None
 
 
-def _add(here: str, found: Samples, name: str, sample: dict[str, Any]) -> None:
-    rows = found.setdefault(name, [])
+def _add(here: str, samples: Samples, name: str, sample: dict[str, Any]) -> None:
+    rows = samples.setdefault(name, [])
     if not math.isfinite(sample.get("time", math.nan)):
         raise TcpccError(f"{here}: time: must be a number")
     if rows and sample["time"] <= rows[-1]["time"]:
@@ -292,34 +294,34 @@ def _add(here: str, found: Samples, name: str, sample: dict[str, Any]) -> None:
     rows.append(sample)
 
 
-def _traced(
+def _connection(
     path: str | Path, name: str, rows: list[dict[str, Any]], begin: float,
     packet_size: float | None, controller: str,
-) -> Traced:  # fmt: skip
+) -> Connection:  # fmt: skip
     columns = {key: np.array([row.get(key, math.nan) for row in rows]) for key in FIELDS}
     times = np.array([row["time"] for row in rows]) - begin
-    told = {key: column for key, column in columns.items() if np.isfinite(column).any()}
-    payload = float(np.nanmax(told["snd_mss"])) if "snd_mss" in told else math.nan
-    if packet_size is None and "pmtu" in told:
-        packet_size = float(np.nanmax(told["pmtu"]))
-    untold = dict(UNSEEN)
+    present = {key: column for key, column in columns.items() if np.isfinite(column).any()}
+    payload = float(np.nanmax(present["snd_mss"])) if "snd_mss" in present else math.nan
+    if packet_size is None and "pmtu" in present:
+        packet_size = float(np.nanmax(present["pmtu"]))
+    missing = dict(ALWAYS_MISSING)
     if packet_size is None:
-        untold["packet_size"] = "TCP_INFO has no pmtu: give packet_size="
+        missing["packet_size"] = "TCP_INFO has no pmtu: give packet_size="
     if math.isnan(payload):
-        untold["payload"] = "TCP_INFO has no snd_mss"
+        missing["payload"] = "TCP_INFO has no snd_mss"
     counters: dict[str, Any] = {}
     for variable, field in (
         ("delivered", "delivered"),
         ("sent", "data_segs_out"),
         ("retransmitted", "total_retrans"),
     ):
-        if field in told:
-            counters[variable] = times, told[field]
+        if field in present:
+            counters[variable] = times, present[field]
         else:
-            untold[variable] = f"the samples have no {field}"
-    if "delivered" not in counters and "bytes_acked" in told and payload > 0:
-        counters["delivered"] = times, told["bytes_acked"] / payload
-        del untold["delivered"]
+            missing[variable] = f"the samples have no {field}"
+    if "delivered" not in counters and "bytes_acked" in present and payload > 0:
+        counters["delivered"] = times, present["bytes_acked"] / payload
+        del missing["delivered"]
     threshold = columns["snd_ssthresh"]
     windows = {
         "cwnd": columns["snd_cwnd"],
@@ -329,19 +331,19 @@ def _traced(
     }
     for variable in ("ssthresh", "rtt"):
         if np.isnan(windows[variable]).all():
-            untold[variable] = f"the samples have no {variable}"
+            missing[variable] = f"the samples have no {variable}"
     if controller == "unknown":
         controller = next((row["controller"] for row in rows if "controller" in row), controller)
-    return Traced(
+    return Connection(
         name,
         events_of({"time": []}),
         np.zeros(0),
         {variable: (times, values) for variable, values in windows.items()},
         packet_size or math.nan,
         payload,
-        untold=untold,
+        missing=missing,
         controller=controller,
         start=float(times[0]),
-        base_rtt=float(np.nanmin(told["min_rtt"])) / 1e6 if "min_rtt" in told else math.nan,
+        base_rtt=float(np.nanmin(present["min_rtt"])) / 1e6 if "min_rtt" in present else math.nan,
         counters=counters,
     )

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tcpcc.apps.traces.traced import Unread, contents
+from tcpcc.apps.traces.connection import Unread, contents
 from tcpcc.errors import TcpccError
 
 Event = dict[str, Any]
@@ -61,8 +61,8 @@ class Trace:
     @property
     def unit(self) -> float:
         """ms in a unit of time of the trace; RTTs have the same unit."""
-        told = str(_table(self.head.get("configuration")).get("time_units", "ms")).lower()
-        return UNITS.get(told, 1.0)
+        unit = str(_table(self.head.get("configuration")).get("time_units", "ms")).lower()
+        return UNITS.get(unit, 1.0)
 
 
 def _table(value: Any) -> Event:
@@ -139,16 +139,16 @@ class _NotJSONError(Exception):
 
 def _parsed(line: int, text: str) -> Event:
     try:
-        found = json.loads(text)
+        record = json.loads(text)
     except json.JSONDecodeError as error:
         at = line + error.lineno - 1
         short = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         cut = "; the file is cut off" if short else ""
         reason = f"not JSON: {error.msg} at column {error.colno}{cut}"
         raise _NotJSONError(at, reason, short) from None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise _NotJSONError(line, "not a qlog: no JSON object", False)
-    return found
+    return record
 
 
 def _document(path: str | Path, text: str, unread: Unread) -> Iterator[Trace]:
@@ -182,17 +182,17 @@ def _closed(text: str) -> str:
     An event is an element of a list in an object in a list in the document.
     """
     opened: list[str] = []
-    kept, brackets = 0, ""
+    end, brackets = 0, ""
     for token in TOKENS.finditer(text):
-        one = token.group()
-        if one in "[{":
-            opened.append("]" if one == "[" else "}")
-        elif one in "]}":
-            if not opened or opened.pop() != one:
+        bracket = token.group()
+        if bracket in "[{":
+            opened.append("]" if bracket == "[" else "}")
+        elif bracket in "]}":
+            if not opened or opened.pop() != bracket:
                 break
             if "".join(opened) == "}]}]":
-                kept, brackets = token.end(), "]}]}"
-    return text[:kept] + brackets if kept else "{}"
+                end, brackets = token.end(), "]}]}"
+    return text[:end] + brackets if end else "{}"
 
 
 class EventError(Exception):
@@ -203,17 +203,17 @@ class EventError(Exception):
         self.place = place
 
 
-def _since_1970(told: Any) -> float:
+def _since_1970(value: Any) -> float:
     """A time of a header, ms since 1970 or since another moment; 0 if it is not known."""
-    if isinstance(told, str):
+    if isinstance(value, str):
         try:
-            moment = datetime.fromisoformat(told.replace("Z", "+00:00"))
+            moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
         except ValueError:
             pass
         else:
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e3
     try:
-        time = float(told)
+        time = float(value)
     except (TypeError, ValueError):
         return 0.0
     return time if math.isfinite(time) else 0.0
@@ -226,11 +226,13 @@ def _reference_time(trace: Trace, epoch: bool) -> float:
         trace: the trace.
         epoch: whether times are relative to the clock's epoch, not to the time of the log's start.
     """
-    told = trace.common.get("reference_time", 0.0)
-    if isinstance(told, dict):
-        told = (not epoch and told.get("wall_clock_time")) or told.get("epoch", 0.0)
-        return _since_1970(told)
-    return _since_1970(told) * (1.0 if isinstance(told, str) and ":" in told else trace.unit)
+    reference = trace.common.get("reference_time", 0.0)
+    if isinstance(reference, dict):
+        reference = (not epoch and reference.get("wall_clock_time")) or reference.get("epoch", 0.0)
+        return _since_1970(reference)
+    return _since_1970(reference) * (
+        1.0 if isinstance(reference, str) and ":" in reference else trace.unit
+    )
 
 
 @dataclass
@@ -255,7 +257,7 @@ def connections_of(trace: Trace, unread: Unread) -> Connections:
     if isinstance(columns, list) and columns:
         keys = [COLUMNS.get(str(name).lower(), (str(name), ""))[0] for name in columns]
         forms = [COLUMNS.get(str(name).lower(), ("", ""))[1] for name in columns]
-        form = form or next((one for one in forms if one), "")
+        form = form or next((known for known in forms if known), "")
     delta = form in ("delta", "relative_to_previous_event")
     epoch = form == "relative_to_epoch"
     result: dict[str, Timed] = {}

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from tcpcc.apps.traces.qlog_events import Event, EventError, Timed
-from tcpcc.apps.traces.traced import (
+from tcpcc.apps.traces.connection import (
     ACK,
     DELIVER,
     DROP,
@@ -16,15 +15,16 @@ from tcpcc.apps.traces.traced import (
     RETRANSMIT,
     SEND,
     TIMEOUT,
-    Traced,
+    Connection,
     events_of,
 )
+from tcpcc.apps.traces.qlog_events import Event, EventError, Timed
 from tcpcc.results.recording import TRACED
 
 
-def own_connection(name: str, events: Timed, told: Event) -> Traced:
+def own_connection(name: str, events: Timed, header: Event) -> Connection:
     """The connection as the run had it; see `tcpcc.results.qlog`."""
-    facts = told["flows"][name]
+    facts = header["flows"][name]
     size = facts["packet_size"]
     rows: list[Event] = []
     for place, time, kind, data in events:
@@ -32,7 +32,7 @@ def own_connection(name: str, events: Timed, told: Event) -> Traced:
             if kind == "metrics_updated":
                 rows[-1] |= _own_metrics(data, size, rows[-1])
             else:
-                rows.append({"time": time / 1e3} | _own_event(kind, data, told["links"]))
+                rows.append({"time": time / 1e3} | _own_event(kind, data, header["links"]))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             raise EventError(place, f"{kind}: {reason}") from None
@@ -40,18 +40,18 @@ def own_connection(name: str, events: Timed, told: Event) -> Traced:
     columns = {key: [row.get(key, math.nan) for row in rows] for key in names}
     columns["seq"] = [row.get("seq", 0) for row in rows]
     known = {"time", "flow", "event", "seq", "value"}
-    made = events_of(columns, [n for n in names if n not in known and n not in TRACED])
-    times = made["time"]
-    acks = np.isin(made["event"], (ACK, DUPACK))
-    return Traced(
+    table = events_of(columns, [n for n in names if n not in known and n not in TRACED])
+    times = table["time"]
+    acks = np.isin(table["event"], (ACK, DUPACK))
+    return Connection(
         name,
-        made,
-        np.where((made["event"] == DELIVER) & (made["seq"] < facts["syn"]), 0.0, 1.0),
+        table,
+        np.where((table["event"] == DELIVER) & (table["seq"] < facts["syn"]), 0.0, 1.0),
         {
-            "cwnd": (times, made["cwnd"]),
-            "ssthresh": (times, made["ssthresh"]),
-            "in_transit": (times, made["in_transit"]),
-            "rtt": (times[acks], made["value"][acks]),
+            "cwnd": (times, table["cwnd"]),
+            "ssthresh": (times, table["ssthresh"]),
+            "in_transit": (times, table["in_transit"]),
+            "rtt": (times[acks], table["value"][acks]),
         },
         size,
         facts["payload"],
@@ -87,14 +87,14 @@ def _own_metrics(data: Event, size: float, row: Event) -> Event:
     """The fields of `metrics_updated` after the event `row`."""
     cwnd = data["congestion_window"] / size
     known = ("congestion_window", "bytes_in_flight", "ssthresh", "latest_rtt")
-    made = {
+    metrics = {
         "cwnd": cwnd,
         "in_transit": data["bytes_in_flight"] / size,
         "ssthresh": data["ssthresh"] / size if "ssthresh" in data else math.inf,
         **{name: value for name, value in data.items() if name not in known},
     }
     if row["event"] not in (ACK, DUPACK):
-        made["value"] = cwnd
+        metrics["value"] = cwnd
     elif "latest_rtt" in data:
-        made["value"] = data["latest_rtt"] / 1e3
-    return made
+        metrics["value"] = data["latest_rtt"] / 1e3
+    return metrics

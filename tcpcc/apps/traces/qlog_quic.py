@@ -33,8 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.apps.traces.qlog_events import Event, Timed
-from tcpcc.apps.traces.traced import (
+from tcpcc.apps.traces.connection import (
     ACK,
     DELIVER,
     DROP,
@@ -43,10 +42,11 @@ from tcpcc.apps.traces.traced import (
     RETRANSMIT,
     SEND,
     TIMEOUT,
-    Traced,
+    Connection,
     Unread,
     events_of,
 )
+from tcpcc.apps.traces.qlog_events import Event, Timed
 
 METRICS = {
     "cwnd": ("congestion_window", "cwnd"),  # aioquic writes cwnd
@@ -78,7 +78,7 @@ HANDSHAKE = ("initial", "handshake", "retry", "version_negotiation")
 def quic_connection(
     name: str, events: Timed, offset: float, packet_size: float | None, controller: str, *,
     unit: float, where: Callable[[int], str], unread: Unread,
-) -> Traced | None:  # fmt: skip
+) -> Connection | None:  # fmt: skip
     """The connection, or None if it has no packets after the handshake.
 
     Args:
@@ -102,7 +102,7 @@ def quic_connection(
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             unread.skip(where(place), f"{kind}: {reason}")
-    return reader.traced(name, packet_size, controller)
+    return reader.connection(name, packet_size, controller)
 
 
 class _Quic:
@@ -122,7 +122,7 @@ class _Quic:
         self.latest_ack: list[tuple[int, int]] = []
         self.largest_sent = self.latest_loss = -1
         self.first_sent = 0
-        self.states = self.sizes_told = False
+        self.states = self.has_sizes = False
         self.state = ""
         self.streams = self.acks = self.timers = False
 
@@ -202,31 +202,33 @@ class _Quic:
             self.rows.append((time, TIMEOUT, self.largest_sent, 0.0))
 
     def metrics_updated(self, time: float, data: Event) -> None:
-        for name, theirs in METRICS.items():
-            for key in theirs:
+        for name, keys in METRICS.items():
+            for key in keys:
                 if data.get(key) is not None:
                     self.metrics[name].append((time, float(data[key])))
 
     def _size(self, data: Event) -> float:
-        told = _first(
+        size = _first(
             (data.get("raw"), "length"), (_header(data), "packet_size"), (data, "packet_size"),
             (data.get("raw"), "payload_length"), (_header(data), "payload_length"),
         )  # fmt: skip
-        self.sizes_told |= told is not None
-        return math.nan if told is None else float(told)
+        self.has_sizes |= size is not None
+        return math.nan if size is None else float(size)
 
-    def traced(self, name: str, packet_size: float | None, controller: str) -> Traced | None:
+    def connection(
+        self, name: str, packet_size: float | None, controller: str
+    ) -> Connection | None:
         if not self.rows and not self.received:
             return None
         received = self.received_bytes > self.sent_bytes  # made at the receiver
         rows = self.received if received else self.rows
         table = np.array(sorted(rows, key=lambda row: row[0]), dtype=float).reshape(-1, 4)
-        untold = _untold(self, received)
+        missing = _missing(self, received)
         whole = np.isin(table[:, 1], (SEND, RETRANSMIT, DELIVER))
         size = packet_size or float(np.nanmax(table[whole, 3], initial=0.0)) or math.nan
         amounts = table[:, 3] / size
-        if not self.sizes_told:
-            untold |= dict.fromkeys(
+        if not self.has_sizes:
+            missing |= dict.fromkeys(
                 ("delivered", "sent", "retransmitted", "dropped"),
                 "the qlog has no length of packets",
             )
@@ -240,9 +242,9 @@ class _Quic:
             _at(table[:, 0], *samples["rtt"]),
             events["cwnd"],
         )
-        for told in ("cwnd", "ssthresh", "rtt"):
-            if not samples[told][0].size:
-                untold.setdefault(told, f"the qlog has no {METRICS[told][0]}")
+        for variable in ("cwnd", "ssthresh", "rtt"):
+            if not samples[variable][0].size:
+                missing.setdefault(variable, f"the qlog has no {METRICS[variable][0]}")
         frames, total = (
             (self.received_frames, self.received_bytes)
             if received
@@ -250,13 +252,13 @@ class _Quic:
         )
         data = _union(frames)
         if not data:
-            untold["payload"] = "the qlog has no stream frames"
+            missing["payload"] = "the qlog has no stream frames"
         unit = self.unit
         minima = [value for _, value in self.metrics["base_rtt"]]
-        return Traced(
+        return Connection(
             name, events, amounts, samples, size,
             payload=size * data / total if data and total else math.nan,
-            untold=untold,
+            missing=missing,
             delivered_by=(DELIVER,) if received else (ACK,),
             controller=controller,
             start=float(table[0, 0]),
@@ -264,23 +266,23 @@ class _Quic:
         )  # fmt: skip
 
     def _samples(self, size: float, received: bool) -> dict[str, Any]:
-        columns = {n: np.array(found).reshape(-1, 2) for n, found in self.metrics.items()}
+        columns = {n: np.array(samples).reshape(-1, 2) for n, samples in self.metrics.items()}
         if not columns["rtt"].size:
             columns["rtt"] = columns["srtt"]
         scale = {"rtt": 1e3 / self.unit} | dict.fromkeys(("cwnd", "ssthresh", "in_transit"), size)
         windows = ("cwnd", "ssthresh", "in_transit")
         return {
-            n: (found[:0, 0], found[:0, 1])
+            n: (samples[:0, 0], samples[:0, 1])
             if received and n in windows
-            else (found[:, 0], found[:, 1] / scale[n])
-            for n, found in columns.items()
+            else (samples[:, 0], samples[:, 1] / scale[n])
+            for n, samples in columns.items()
             if n in scale
         }
 
 
 _HANDLERS: dict[str, Callable[[_Quic, float, Event], None]] = {
-    each.__name__: each
-    for each in (
+    handler.__name__: handler
+    for handler in (
         _Quic.packet_sent,
         _Quic.packet_received,
         _Quic.packet_lost,
@@ -291,22 +293,22 @@ _HANDLERS: dict[str, Callable[[_Quic, float, Event], None]] = {
 }
 
 
-def _untold(reader: _Quic, received: bool) -> dict[str, str]:
+def _missing(reader: _Quic, received: bool) -> dict[str, str]:
     if received:
         reason = "the qlog was made at the receiver"
         names = ("sent", "retransmitted", "dropped", "timeouts", "loss_events", "cwnd", "ssthresh")
         return dict.fromkeys(names, reason)
-    untold = {} if reader.streams else {"retransmitted": "the qlog has no stream frames"}
+    missing = {} if reader.streams else {"retransmitted": "the qlog has no stream frames"}
     if not reader.timers:
-        untold["timeouts"] = "the qlog has no events of the loss timer"
+        missing["timeouts"] = "the qlog has no events of the loss timer"
     kinds = {event for _, event, _, _ in reader.rows}
     if RETRANSMIT in kinds and DROP not in kinds:
-        untold["dropped"] = "the qlog has no events of lost packets"
+        missing["dropped"] = "the qlog has no events of lost packets"
         if not reader.states:
-            untold["loss_events"] = untold["dropped"]
+            missing["loss_events"] = missing["dropped"]
     if not reader.acks:
-        untold["delivered"] = "the qlog has no ACK frames"
-    return untold
+        missing["delivered"] = "the qlog has no ACK frames"
+    return missing
 
 
 def _header(data: Event) -> Event:
@@ -331,7 +333,7 @@ def _first(*places: tuple[Any, str]) -> Any:
 
 def _streams(data: Event) -> list[tuple[int, int, int]]:
     """Stream, first byte and the byte after the last of each stream frame that has them."""
-    found = []
+    frames_ = []
     for frame in _frames(data):
         length = _length(frame)
         stream = _first((frame, "stream_id"), (frame, "id"))
@@ -339,8 +341,8 @@ def _streams(data: Event) -> list[tuple[int, int, int]]:
             length, stream, frame.get("offset"),
         ):  # fmt: skip
             first = int(frame["offset"])
-            found.append((int(stream), first, first + int(length)))
-    return found
+            frames_.append((int(stream), first, first + int(length)))
+    return frames_
 
 
 def _length(frame: Event) -> Any:
@@ -354,8 +356,8 @@ def _length(frame: Event) -> Any:
 def _ranges(frame: Event) -> list[tuple[int, int]]:
     """The acknowledged packet numbers; a range of one number may be a list of one."""
     ranges = frame["acked_ranges"]
-    lists = [each if isinstance(each, list) else [each] for each in ranges]
-    return [(int(each[0]), int(each[-1])) for each in lists]
+    lists = [handler if isinstance(handler, list) else [handler] for handler in ranges]
+    return [(int(handler[0]), int(handler[-1])) for handler in lists]
 
 
 def _union(frames: list[tuple[int, int, int]]) -> float:

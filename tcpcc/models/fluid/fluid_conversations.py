@@ -34,7 +34,7 @@ from tcpcc.models.fluid.fluid_recovery import rto
 from tcpcc.models.fluid.fluid_sample import fill_common
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import apply_rule
-from tcpcc.transport.unused import halve_for_idle_time
+from tcpcc.transport.window_validation import halve_for_idle_time
 
 FLOW_WORDS = FLOW.itemsize // NUMBER
 

@@ -119,7 +119,7 @@ def detect(s, f, now):
     late. Returns whether any was marked."""
     d = delivery_at(f.delivery, 0)
     wait = s.rtt + reordering_window(s, f, d)
-    found = False
+    any_lost = False
     d.recheck_at = math.inf
     while d.first[0] >= 0:
         seq = d.first[0]
@@ -131,8 +131,8 @@ def detect(s, f, now):
             s.alarm = LATE
             break
         mark_lost(f, now, seq)
-        found = True
-    return found
+        any_lost = True
+    return any_lost
 
 
 def enter_rack_recovery(s, f, now):

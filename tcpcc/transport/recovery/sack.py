@@ -197,27 +197,27 @@ def send_by_pipe(s, f, now, burst, reducing):
     """Send while pipe is below the window (`reducing`: regardless of pipe), at most `burst`
     packets: retransmissions first, then new data. Returns the number of packets requested."""
     f.more = 0
-    asked = 0
+    sent = 0
     window = effective_window(f)
     if f.coasting != 0:
-        asked = send_run(f, now, window - s.pipe, burst)
-        s.pipe += asked
-        return asked
+        sent = send_run(f, now, window - s.pipe, burst)
+        s.pipe += sent
+        return sent
     while (reducing or s.pipe < window) and burst > 0:
         if must_wait(f, now, burst):
-            return asked
+            return sent
         burst -= 1
-        asked += 1
+        sent += 1
         if f.phase == RECOVERY and retransmit_next(s, f, now):
             continue
         skip_received(f)
         if not has_new_data(f):
-            return asked
+            return sent
         if not may_send_new(f, now, window - s.pipe, burst + 1):
-            return asked - 1
+            return sent - 1
         send_counted(s, f, f.next_seq, now)
         advance(f)
-    return asked
+    return sent
 
 
 def enter_sack_recovery(s, f, now):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.apps.evaluate import casts, criteria, readings
+from tcpcc.apps.evaluate import criteria, measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck
 from tcpcc.apps.evaluate.criterion import WITH, Criterion
 from tcpcc.apps.evaluate.evaluation import AGAINST, Judges, Measured, judge, measure
@@ -40,15 +40,15 @@ def by_section():
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_controller_fails_where_it_is_broken(name, by_section):
     section, _ = BROKEN[name]
-    dossier = by_section(section).evaluate(tc.Flow(controller(name)))
-    assert dossier.failed, dossier.table()
+    evaluation = by_section(section).evaluate(tc.Flow(controller(name)))
+    assert evaluation.failed, evaluation.table()
 
 
 @pytest.mark.parametrize("name", ["reno", "cubic"])
 def test_the_standards_fail_nowhere(name, by_section):
     for section in ("5.1.3", "5.1.4", "6.4", "7.3", "7.5", "7.8"):
-        dossier = by_section(section).evaluate(tc.Flow(name))
-        assert not dossier.failed, dossier.table()
+        evaluation = by_section(section).evaluate(tc.Flow(name))
+        assert not evaluation.failed, evaluation.table()
 
 
 # name: (section, words in the measure, verdict), as published.
@@ -87,7 +87,7 @@ def test_header_fields_end_at_a_tunnel(by_section):
 @pytest.mark.parametrize(("ecn", "queue"), [("accurate", "pie"), ("l4s", "dualpi2")])
 def test_marks_end_at_a_tunnel(ecn, queue):
     flow = tc.Flow("dctcp", transport=tc.Transport(ecn=ecn))
-    (entry, *_) = casts.tunnelled(flow, path=Bottleneck(2e7, 0.04), wider=2.0)[WITH].net.links
+    (entry, *_) = mixes.tunnelled(flow, path=Bottleneck(2e7, 0.04), wider=2.0)[WITH].net.links
     assert entry.queue.discipline.name == queue
 
 
@@ -99,15 +99,15 @@ def test_two_coupled_paths_harm_less_than_two_flows(by_section):
 # Judging.
 
 
-def _criterion(*, less: bool, slack: float = 1.0) -> Criterion:
-    return Criterion("5.1.2", "x", "y", "ms", lambda flow: {}, lambda runs: 0.0, less, slack)
+def _criterion(*, less: bool, margin: float = 1.0) -> Criterion:
+    return Criterion("5.1.2", "x", "y", "ms", lambda flow: {}, lambda runs: 0.0, less, margin)
 
 
 @pytest.mark.parametrize(
     ("values", "less", "verdict"),
     [
         ([22.0, 22.1, 21.9], True, "fails"),
-        ([20.5, 20.6, 20.4], True, "passes"),  # within the slack
+        ([20.5, 20.6, 20.4], True, "passes"),  # within the margin
         ([25.0, 5.0, 30.0], True, "passes"),  # its interval reaches the standards
         ([8.0, 8.1, 7.9], True, "better"),
         ([8.0, 8.1, 7.9], False, "fails"),
@@ -139,17 +139,17 @@ def test_a_controller_whose_rules_fail_fails_with_the_reason(by_section):
     faulty = tc.Controller(
         name="faulty", summary="", on_ack=on_ack, on_loss=on_loss, on_timeout=on_loss
     )
-    dossier = by_section("7.4").evaluate(tc.Flow(faulty))
-    assert [each.verdict for each in dossier.findings] == ["fails"]
-    assert "float division by zero" in dossier.findings[0].reason
-    assert "float division by zero" in dossier.sections().loc["7.4", "worst"]
+    evaluation = by_section("7.4").evaluate(tc.Flow(faulty))
+    assert [each.verdict for each in evaluation.findings] == ["fails"]
+    assert "float division by zero" in evaluation.findings[0].reason
+    assert "float division by zero" in evaluation.sections().loc["7.4", "worst"]
 
 
 def test_harm():
-    assert readings.harm(10.0, 4.0) == pytest.approx(0.6)
-    assert readings.harm(10.0, 40.0, less=True) == pytest.approx(0.75)
-    assert readings.harm(4.0, 10.0) == 0.0
-    assert readings.harm(0.0, 0.0) == 0.0
+    assert measures.harm(10.0, 4.0) == pytest.approx(0.6)
+    assert measures.harm(10.0, 40.0, less=True) == pytest.approx(0.75)
+    assert measures.harm(4.0, 10.0) == 0.0
+    assert measures.harm(0.0, 0.0) == 0.0
 
 
 def test_waiting_time_of_packets_on_a_link_whose_rate_changes():
@@ -159,7 +159,7 @@ def test_waiting_time_of_packets_on_a_link_whose_rate_changes():
     rates = tc.rate_series("bottleneck", [1e6, 5e6], interval=1, until=40)
     net = net.replace(links=[net.links[0].replace(buffer=30), *net.links[1:]])
     run = tc.simulate(path.scenario([tc.CBR(2e7, packet_size=1500)], 40, changes=rates, net=net))
-    assert readings.waiting_time(run, 10.0) == pytest.approx(30 * 12000 / 3e6 * 1e3, rel=0.05)
+    assert measures.waiting_time(run, 10.0) == pytest.approx(30 * 12000 / 3e6 * 1e3, rel=0.05)
 
 
 # Models and networks.
@@ -191,9 +191,9 @@ def test_representatives_lose_as_many_packets_as_all_senders():
 def test_a_cellular_trace_is_a_criterion(tmp_path):
     trace = tmp_path / "lte.trace"
     trace.write_text("\n".join(map(str, range(1, 2001, 2))))
-    dossier = tc.evaluate("reno", sections=["6.4"], quick=True, seeds=2, cellular=[trace])
+    evaluation = tc.evaluate("reno", sections=["6.4"], quick=True, seeds=2, cellular=[trace])
     (found,) = (
-        each for each in dossier.findings
+        each for each in evaluation.findings
         if "lte.trace" in each.criterion.setting and each.criterion.measure == "utilization"
     )  # fmt: skip
     assert "mean 6.02 Mb/s" in found.criterion.setting

@@ -180,7 +180,7 @@ def test_controllers_join_and_leave_a_race(explorer):
 
 def test_an_impossible_setting_is_refused_and_nothing_breaks(explorer):
     explorer.rtt.value = 1.0
-    assert "must be at least 4" in explorer.told.value
+    assert "must be at least 4" in explorer.message.value
     assert explorer.scenario == RACE
     explorer.rtt.value = 60
     assert base_rtt(explorer.scenario) == pytest.approx(0.06)
@@ -188,7 +188,7 @@ def test_an_impossible_setting_is_refused_and_nothing_breaks(explorer):
 
 def test_a_run_that_would_take_long_waits_for_the_button(explorer):
     explorer.duration.value = 1e5
-    assert "would take about" in explorer.told.value
+    assert "would take about" in explorer.message.value
 
 
 def test_several_scenarios_are_a_menu():

@@ -298,10 +298,10 @@ def test_the_flight_of_a_capture_is_the_kernels_window(kernel):
 
 
 def test_the_end_of_a_capture_is_found(kernel):
-    assert "untold" not in kernel["sender"].data["sent"].attrs
-    assert "receiver" in kernel["receiver"].data["sent"].attrs["untold"]
+    assert "missing" not in kernel["sender"].data["sent"].attrs
+    assert "receiver" in kernel["receiver"].data["sent"].attrs["missing"]
     path = DATA / "kernel_sender.pcap.gz"
-    assert "untold" in tc.read_pcap(path, at="receiver").data["sent"].attrs
+    assert "missing" in tc.read_pcap(path, at="receiver").data["sent"].attrs
 
 
 @pytest.mark.parametrize("which", ["sender", "receiver", "ss"])

@@ -47,7 +47,7 @@ def test_one_connection_is_the_same_in_every_version(name, expected):
     assert run.data["cwnd"].values[-1] == pytest.approx(11.6, abs=0.2)
     for variable, value in expected.items():
         if value is None:
-            assert "untold" in run.data[variable].attrs, variable
+            assert "missing" in run.data[variable].attrs, variable
         else:
             assert total(run, variable) == value, variable
 
@@ -195,7 +195,7 @@ def test_expired_timers_are_timeouts_in_every_draft(tmp_path, name, data, count)
     events = [*pair(), {"time": 30, "name": name, "data": data}]
     run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
     if count is None:
-        assert run.data["timeouts"].attrs["untold"] == "the qlog has no events of the loss timer"
+        assert run.data["timeouts"].attrs["missing"] == "the qlog has no events of the loss timer"
     else:
         assert run.data["timeouts"].values.tolist() == [count]
 
@@ -207,7 +207,7 @@ def test_several_lost_packets_in_one_event_count_by_their_bytes(tmp_path):
     run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
     assert total(run, "dropped") == 2.5
     assert run.data["loss_events"].values.tolist() == [1]
-    assert run.data["delivered"].attrs["untold"] == "the qlog has no ACK frames"
+    assert run.data["delivered"].attrs["missing"] == "the qlog has no ACK frames"
 
 
 BAD = [

@@ -36,7 +36,7 @@ COMMON = ("experiments.records", "experiments.seeds")
 
 def digest(*functions: Callable[..., Any]) -> str:
     """Hash of all code that affects the results of a paper's `functions`."""
-    modules = frozenset(part.__module__ for each in functions for part in _parts(each))
+    modules = frozenset(part.__module__ for function in functions for part in _parts(function))
     return _digest(modules, seeds.QUICK)
 
 
@@ -57,26 +57,26 @@ def _digest(modules: frozenset[str], quick: bool) -> str:
 def _parts(function: Any) -> Iterator[Any]:
     """The function itself, or the functions inside a `partial`."""
     if isinstance(function, partial):
-        for each in (function.func, *function.args, *function.keywords.values()):
-            yield from _parts(each)
+        for part in (function.func, *function.args, *function.keywords.values()):
+            yield from _parts(part)
     elif callable(function):
         yield function
 
 
 def _dependencies(modules: Iterable[str]) -> set[str]:
     """`COMMON`, and the papers' modules among `modules` and their imports, direct or indirect."""
-    found: set[str] = set()
+    visited: set[str] = set()
     waiting = [*modules, *COMMON]
     while waiting:
         name = waiting.pop()
         of_paper = name.startswith("experiments.") and name.count(".") > 1
-        if name in found or not (of_paper or name in COMMON) or not _file(name).exists():
+        if name in visited or not (of_paper or name in COMMON) or not _file(name).exists():
             continue
-        found.add(name)
+        visited.add(name)
         for node in ast.walk(ast.parse(_file(name).read_bytes())):
             if isinstance(node, ast.ImportFrom) and node.module:
-                waiting += [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
-    return found
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return visited
 
 
 def _file(module: str) -> Path:

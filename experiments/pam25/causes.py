@@ -67,10 +67,10 @@ def changed(cell: Mixture, seed: int, prague: Change, other: Change) -> tc.Scena
 
 def rows() -> list[dict[str, object]]:
     """Prague's throughput by change (Mb/s, means of the seeds), and the test-bed's."""
-    told = {
+    testbed = {
         _name(cell): f"{tables.published()[cell, 'prague'].mean:.0f}" for cell in CELLS
     }  # fmt: skip
-    table: list[dict[str, object]] = [{"change": "test-bed", **told}]
+    table: list[dict[str, object]] = [{"change": "test-bed", **testbed}]
     for name, change in CHANGES.items():
         runs = tc.simulate_many([changed(cell, seed, *change) for cell in CELLS for seed in SEEDS])
         cells = [cell for cell in CELLS for _ in SEEDS]

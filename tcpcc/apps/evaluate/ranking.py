@@ -1,4 +1,4 @@
-"""The league: all controllers evaluated alike, in one table: `tcpcc.league`."""
+"""All controllers evaluated alike, in one table: `tcpcc.league`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from tcpcc.apps.evaluate.dossier import BETTER, FAILS, REFUSED
 from tcpcc.apps.evaluate.evaluation import AGAINST, STANDARDS, Judges
+from tcpcc.apps.evaluate.findings import BETTER, FAILS, REFUSED
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.files import whole_file
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class League:
+class Ranking:
     """The findings of many evaluations.
 
     Attributes:
-        findings: the rows of `Dossier.table` of all controllers, with the column `controller`.
+        findings: the rows of `Evaluation.table` of all controllers, with the column `controller`.
     """
 
     findings: pd.DataFrame
@@ -40,12 +40,16 @@ class League:
         """
         import pandas as pd
 
-        found = self.findings
-        counts = pd.crosstab(found["controller"], found["verdict"])
+        findings = self.findings
+        counts = pd.crosstab(findings["controller"], findings["verdict"])
         counts = counts.reindex(columns=[FAILS, BETTER, REFUSED], fill_value=0)
-        failed = (found["verdict"] == FAILS).groupby([found["controller"], found["section"]]).sum()
+        failed = (
+            (findings["verdict"] == FAILS)
+            .groupby([findings["controller"], findings["section"]])
+            .sum()
+        )
         sections = failed.unstack("section")
-        order = [each.number for each in SECTIONS if each.number in sections.columns]
+        order = [section.number for section in SECTIONS if section.number in sections.columns]
         table = pd.concat([counts, sections[order]], axis=1)
         return table.sort_values([FAILS, BETTER], ascending=[True, False])
 
@@ -57,12 +61,14 @@ class League:
         """
         import xarray as xr
 
-        found = self.findings.fillna({"reason": ""})
+        findings = self.findings.fillna({"reason": ""})
         words = ["section", "measure", "setting", "unit", "better"]
-        found = found.assign(criterion=found[["section", "measure", "setting"]].agg(" | ".join, 1))
-        shape = found.pivot(index="controller", columns="criterion")
-        names = list(dict.fromkeys(found["criterion"]))
-        first = found.drop_duplicates("criterion").set_index("criterion").loc[names]
+        findings = findings.assign(
+            criterion=findings[["section", "measure", "setting"]].agg(" | ".join, 1)
+        )
+        shape = findings.pivot(index="controller", columns="criterion")
+        names = list(dict.fromkeys(findings["criterion"]))
+        first = findings.drop_duplicates("criterion").set_index("criterion").loc[names]
         data = {
             name: (("controller", "criterion"), shape[name][names].to_numpy())
             for name in ("value", "half_width")
@@ -99,16 +105,16 @@ class League:
         with whole_file(folder / "findings.csv") as part:
             self.findings.to_csv(part, index=False)
         table = self.table()
-        dossiers = {name for name in table.index if (folder / name / "index.html").exists()}
-        titles = {each.number: each.title for each in SECTIONS}
-        text = rendered("league.html", table=table, dossiers=dossiers, titles=titles)
+        evaluated = {name for name in table.index if (folder / name / "index.html").exists()}
+        titles = {section.number: section.title for section in SECTIONS}
+        text = rendered("ranking.html", table=table, evaluated=evaluated, titles=titles)
         index = folder / "index.html"
         with whole_file(index) as part:
             part.write_text(text, encoding="utf-8")
         return index
 
     def __repr__(self) -> str:
-        return f"<League of {self.findings['controller'].nunique()} controllers>"
+        return f"<Ranking of {self.findings['controller'].nunique()} controllers>"
 
 
 def league(
@@ -119,30 +125,31 @@ def league(
     out: str | Path | None = None,
     progress: bool | None = None,
     **settings: Any,
-) -> League:
+) -> Ranking:
     """Evaluate many controllers after RFC 9743.
 
     Args:
         controllers: names, or flows with parameters. Default: all registered controllers.
         against, quick: as in `evaluate`.
-        out: folder for the league and a dossier for each controller; written as they are finished.
+        out: folder for the table and each controller's evaluation; written as they are finished.
         progress: show a bar. Default: only on a terminal or in a notebook.
         **settings: `sections`, `seeds`, `jobs`, `cache`, as in `evaluate`.
     """
     import pandas as pd
 
     flows = [
-        one if isinstance(one, Flow) else Flow(one) for one in controllers or CONTROLLERS.names()
+        flow if isinstance(flow, Flow) else Flow(flow)
+        for flow in controllers or CONTROLLERS.names()
     ]
     judges = Judges(against, quick=quick, progress=False, **settings)
     tables = []
     quiet = None if progress is None else not progress
     for flow in tqdm(flows, "evaluating", disable=quiet, unit="controller"):
-        dossier = judges.evaluate(flow)
-        tables.append(dossier.table().assign(controller=dossier.name))
+        evaluation = judges.evaluate(flow)
+        tables.append(evaluation.table().assign(controller=evaluation.name))
         if out is not None:
-            dossier.save(Path(out) / dossier.name)
-    found = League(pd.concat(tables, ignore_index=True))
+            evaluation.save(Path(out) / evaluation.name)
+    ranking = Ranking(pd.concat(tables, ignore_index=True))
     if out is not None:
-        found.save(out)
-    return found
+        ranking.save(out)
+    return ranking

@@ -31,15 +31,15 @@ SINGLE_CELLS = tuple(
 )
 
 
-def _each(change: Callable[[Any], tc.Flow]) -> Change:
+def _each_flow(change: Callable[[Any], tc.Flow]) -> Change:
     """Change every flow."""
     return lambda case: case.replace(flows=[change(flow) for flow in case.flows])
 
 
-_unchanged = _each(lambda flow: flow)
-_at_once = _each(lambda flow: flow.replace(processing=0.0))
-_longer = _each(lambda flow: flow.replace(access_delay=flow.access_delay + LONGER / 4))
-_pieces = _each(lambda flow: flow.replace(transport=flow.transport.replace(gso_segments=4)))
+_unchanged = _each_flow(lambda flow: flow)
+_at_once = _each_flow(lambda flow: flow.replace(processing=0.0))
+_longer = _each_flow(lambda flow: flow.replace(access_delay=flow.access_delay + LONGER / 4))
+_pieces = _each_flow(lambda flow: flow.replace(transport=flow.transport.replace(gso_segments=4)))
 
 
 def _jitter(case: tc.Scenario) -> tc.Scenario:
@@ -48,7 +48,7 @@ def _jitter(case: tc.Scenario) -> tc.Scenario:
 
 def _first(group: str) -> Change:
     """Flows of `group` start `LATE` before the others."""
-    return _each(
+    return _each_flow(
         lambda flow: flow if flow.group == group else flow.replace(start=flow.start + LATE)
     )
 
@@ -61,7 +61,7 @@ def _bounded(flow: Any) -> tc.Flow:
     return flow.replace(params={name: linux[name] for name in ("extra_time", "startup_extra")})
 
 
-_as_linux = _each(_bounded)
+_as_linux = _each_flow(_bounded)
 
 TEN_CHANGES: Mapping[str, Change] = {
     "no change": _unchanged,
@@ -89,14 +89,15 @@ def ten(seed: int = 1) -> list[dict[str, object]]:
             cells[cell] = tables.of_ten(run)
         numbers = tables.published(item) | {
             Key("packet", cell, measure): (value,)
-            for cell, found in cells.items()
-            for measure, value in found.items()
+            for cell, measures in cells.items()
+            for measure, value in measures.items()
         }
         row: dict[str, object] = {"change": name}
         for pair in s.PAIRS:
-            mine = [cell for cell in TEN_CELLS if cell[:2] == pair]
+            cells_of_pair = [cell for cell in TEN_CELLS if cell[:2] == pair]
             jain, queue = (
-                tables.mean_error(numbers, "packet", mine, m) for m in ("jain", "occupancy")
+                tables.mean_error(numbers, "packet", cells_of_pair, m)
+                for m in ("jain", "occupancy")
             )
             row[s.title(*pair)] = f"{jain:.3f} / {queue:.1f}"
         rows.append(row)
@@ -107,20 +108,20 @@ def single() -> list[dict[str, object]]:
     """BBR's share by change, means of the seeds, and the test-bed's."""
     item = tables.ITEMS["single"]
     numbers = tables.published(item)
-    told = {
+    testbed = {
         f"{cell.buffer} BDP, n = {cell.flows}": float(
             np.mean(numbers[Key(TESTBED, cell, tables.RATE)]) / cell.network.rate
         )
         for cell in SINGLE_CELLS
     }
-    rows: list[dict[str, object]] = [_shares("test-bed", told)]
+    rows: list[dict[str, object]] = [_shares("test-bed", testbed)]
     for name, change in SINGLE_CHANGES.items():
         cases = [
             change(cell.scenario(seed)) for cell in SINGLE_CELLS for seed in item.seeds["packet"]
         ]
         rates = [tables.of_single(run)[tables.RATE] for run in tc.simulate_many(cases)]
         shares = np.reshape(rates, (len(SINGLE_CELLS), -1)).mean(axis=1) / 10
-        rows.append(_shares(name, dict(zip(told, shares.tolist(), strict=True))))
+        rows.append(_shares(name, dict(zip(testbed, shares.tolist(), strict=True))))
     return rows
 
 

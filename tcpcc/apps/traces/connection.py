@@ -1,9 +1,10 @@
-"""From traced connections of other programs to a `Run`: what the readers of this folder share.
+"""From connections in traces of other programs to a `Run`: what the readers of this folder share.
 
 A packet of the `Run` has `packet_size` bytes. Packets of a trace may be of any size and count as
 that part of it, so that numbers of packets times `packet_size` are bytes.
 
-Quantities that a trace does not contain are NaN; the variable's attribute ``untold`` is the reason.
+Quantities that a trace does not contain are NaN; the variable's attribute ``missing`` is the
+reason.
 A part of a file that cannot be read is left out: `Unread` counts it, a warning and the run's
 attribute ``unread`` say so.
 """
@@ -52,7 +53,7 @@ _COUNTED = {"timeouts": TIMEOUT, "loss_events": LOSS}
 
 
 @dataclass
-class Traced:
+class Connection:
     """A connection of a trace.
 
     Attributes:
@@ -63,7 +64,7 @@ class Traced:
         samples: times and values of `cwnd`, `ssthresh`, `in_transit` (packets) and `rtt` (s).
         packet_size: bytes of a full packet.
         payload: bytes of data in it.
-        untold: variable of the record -> why the trace does not contain it.
+        missing: variable of the record -> why the trace does not contain it.
         delivered_by: the events that deliver.
         controller: name of the congestion control.
         start, finished: s.
@@ -77,7 +78,7 @@ class Traced:
     samples: Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
     packet_size: float
     payload: float = math.nan
-    untold: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
     delivered_by: tuple[int, ...] = (ACK,)
     controller: str = "unknown"
     start: float = 0.0
@@ -90,7 +91,7 @@ class Traced:
         times = [self.events["time"]]
         if not self.events.size:
             times = [times for times, _ in self.samples.values()]
-        last = max((float(each[-1]) for each in times if each.size), default=0.0)
+        last = max((float(column[-1]) for column in times if column.size), default=0.0)
         return last if math.isnan(self.finished) else max(last, self.finished)
 
 
@@ -102,14 +103,14 @@ def events_of(columns: Mapping[str, Any], further: Sequence[str] = ()) -> NDArra
         further: names of further columns.
     """
     names = [*TRACED, *further]
-    made = np.zeros(
+    table = np.zeros(
         len(columns["time"]), np.dtype([*EVENT_DTYPE.descr, *((n, "f8") for n in names)])
     )
     for name in ("value", *names):
-        made[name] = math.nan
+        table[name] = math.nan
     for name, values in columns.items():
-        made[name] = values
-    return made
+        table[name] = values
+    return table
 
 
 @dataclass
@@ -136,7 +137,7 @@ class Unread:
         """The first reason why nothing was read; "": there is none."""
         return self.first or self.cut
 
-    def told(self) -> str:
+    def text(self) -> str:
         """One line for the user; "": everything was read."""
         parts = [f"{self.cut}; read up to there"] if self.cut else []
         if self.count:
@@ -177,7 +178,7 @@ def contents(path: str | Path, unread: Unread | None = None) -> bytes:
 
 
 def run_of(
-    connections: Sequence[Traced],
+    connections: Sequence[Connection],
     *,
     path: str | Path,
     kind: str,
@@ -204,15 +205,15 @@ def run_of(
 
     from tcpcc import __version__
 
-    told = "" if unread is None else unread.told()
+    note = "" if unread is None else unread.text()
     if not connections:
         raise TcpccError(f"{path}: {(unread and unread.reason()) or 'has no connection with data'}")
     _unique(connections)
-    length = duration or max(each.end for each in connections)
+    length = duration or max(connection.end for connection in connections)
     if not length > 0:
         raise TcpccError(f"{path}: has a single event: there is no time over which to measure")
-    if told:
-        warn(f"{path}: {told}", TraceWarning)
+    if note:
+        warn(f"{path}: {note}", TraceWarning)
     width = _round(length / BINS) if interval is None else units.seconds(interval, "interval")
     positive("interval", width, "s")
     if length / width > MOST_BINS:
@@ -221,19 +222,19 @@ def run_of(
             f" must be at most {MOST_BINS:g}"
         )
     ends = width * np.arange(1.0, max(math.ceil(length / width - 1e-9), 1) + 1)
-    series = [_series(each, ends) for each in connections]
+    series = [_series(connection, ends) for connection in connections]
     values: dict[str, Any] = {
-        name: np.stack([each[name] for each in series], axis=-1) for name in FLOW_VALUES
+        name: np.stack([connection[name] for connection in series], axis=-1) for name in FLOW_VALUES
     }
     values |= {
-        "controller": np.array([each.controller for each in connections], dtype=str),
-        "group": np.array([each.name for each in connections], dtype=str),
+        "controller": np.array([connection.controller for connection in connections], dtype=str),
+        "group": np.array([connection.name for connection in connections], dtype=str),
         "count": np.ones(len(connections), dtype=int),
-        "start": np.array([each.start for each in connections]),
+        "start": np.array([connection.start for connection in connections]),
         "stop": np.full(len(connections), math.nan),
-        "packet_size": np.array([float(each.packet_size) for each in connections]),
-        "payload": np.array([float(each.payload) for each in connections]),
-        "base_rtt": np.array([_base_rtt(each) for each in connections]),
+        "packet_size": np.array([float(connection.packet_size) for connection in connections]),
+        "payload": np.array([float(connection.payload) for connection in connections]),
+        "base_rtt": np.array([_base_rtt(connection) for connection in connections]),
     }
     links = [] if rate is None else [LINK]
     values |= _link(connections, values, width, len(ends), rate)
@@ -241,7 +242,7 @@ def run_of(
         {name: _variable(name, values[name], connections) for name in VARIABLES},
         coords={
             "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
-            "flow": np.array([each.name for each in connections], dtype=str),
+            "flow": np.array([connection.name for connection in connections], dtype=str),
             "link": np.array(links, dtype=str),
         },
         attrs={
@@ -257,26 +258,26 @@ def run_of(
             "version": __version__,
             "cpu_seconds": math.nan,
         }
-        | ({"unread": told} if told else {}),
+        | ({"unread": note} if note else {}),
     )
-    flights = [each.samples.get("in_transit", NOTHING) for each in connections]
+    flights = [connection.samples.get("in_transit", NOTHING) for connection in connections]
     if any(len(times) for times, _ in flights):
         pairs = zip(flights, connections, strict=True)
-        held = [_held(flight, ends, one) for flight, one in pairs]
+        columns = [_last_values(flight, ends, connection) for flight, connection in pairs]
         unit, long_name = TRACED["in_transit"]
         attrs = {"long_name": long_name, "units": unit}
-        data["in_transit"] = ("time", "flow"), np.stack(held, axis=-1), attrs
-    events = _merged([each.events for each in connections])
+        data["in_transit"] = ("time", "flow"), np.stack(columns, axis=-1), attrs
+    events = _merged([connection.events for connection in connections])
     return Run(data, events if events.size else None)
 
 
-def _unique(connections: Sequence[Traced]) -> None:
+def _unique(connections: Sequence[Connection]) -> None:
     """Number connections of one name: "a", "a#2"."""
-    seen: Counter[str] = Counter()
-    for each in connections:
-        seen[each.name] += 1
-        if seen[each.name] > 1:
-            each.name = f"{each.name}#{seen[each.name]}"
+    counts: Counter[str] = Counter()
+    for connection in connections:
+        counts[connection.name] += 1
+        if counts[connection.name] > 1:
+            connection.name = f"{connection.name}#{counts[connection.name]}"
 
 
 FLOW_VALUES = [
@@ -286,49 +287,55 @@ FLOW_VALUES = [
 ]
 
 
-def _series(one: Traced, ends: NDArray[np.float64]) -> dict[str, Any]:
+def _series(connection: Connection, ends: NDArray[np.float64]) -> dict[str, Any]:
     """The variables of `FlowSeries` of a connection, shape [time] or []."""
-    kinds = one.events["event"]
-    bins = np.minimum(np.searchsorted(ends, one.events["time"]), len(ends) - 1)
+    event_kinds = connection.events["event"]
+    bins = np.minimum(np.searchsorted(ends, connection.events["time"]), len(ends) - 1)
     result: dict[str, Any] = {}
-    for name, wanted in (_BY_EVENT | {"delivered": one.delivered_by}).items():
-        chosen = np.isin(kinds, wanted)
-        result[name] = np.bincount(bins[chosen], one.amounts[chosen], len(ends)).astype(float)
-    for name, (times, counted) in one.counters.items():
+    for name, kinds in (_BY_EVENT | {"delivered": connection.delivered_by}).items():
+        chosen = np.isin(event_kinds, kinds)
+        result[name] = np.bincount(bins[chosen], connection.amounts[chosen], len(ends)).astype(
+            float
+        )
+    for name, (times, counted) in connection.counters.items():
         known = np.isfinite(counted)
         so_far = np.interp(np.append(0.0, ends), times[known], counted[known])
         result[name] = np.diff(so_far)
     for name in ("cwnd", "ssthresh", "rtt"):
-        result[name] = _held(one.samples.get(name, NOTHING), ends, one)
+        result[name] = _last_values(connection.samples.get(name, NOTHING), ends, connection)
     result["acks_dropped"] = np.full(len(ends), math.nan)
-    result |= {name: float(np.sum(kinds == event)) for name, event in _COUNTED.items()}
-    result["finished"] = one.finished
-    for name in one.untold:
+    result |= {name: float(np.sum(event_kinds == event)) for name, event in _COUNTED.items()}
+    result["finished"] = connection.finished
+    for name in connection.missing:
         if name in result:
             result[name] = np.full(np.shape(result[name]), math.nan)
     return result
 
 
-def _held(samples: tuple[Any, Any], ends: NDArray[np.float64], one: Traced) -> NDArray[np.float64]:
+def _last_values(
+    samples: tuple[Any, Any], ends: NDArray[np.float64], connection: Connection
+) -> NDArray[np.float64]:
     """The last sample up to each bin's end; NaN before the first and after the connection's end."""
     times, values = samples
     known = ~np.isnan(np.asarray(values, dtype=float))
-    moments, found = np.asarray(times)[known], np.append(math.nan, np.asarray(values)[known])
-    held = found[np.searchsorted(moments, ends, side="right")]
+    moments, padded = np.asarray(times)[known], np.append(math.nan, np.asarray(values)[known])
+    last = padded[np.searchsorted(moments, ends, side="right")]
     begins = np.append(0.0, ends[:-1])
-    lives = begins < one.end if math.isnan(one.finished) else ends < one.finished
-    return np.where(lives, held, math.nan)
+    lives = (
+        begins < connection.end if math.isnan(connection.finished) else ends < connection.finished
+    )
+    return np.where(lives, last, math.nan)
 
 
-def _base_rtt(one: Traced) -> float:
-    samples = np.asarray(one.samples.get("rtt", ((), ()))[1], dtype=float)
-    if not math.isnan(one.base_rtt) or not np.isfinite(samples).any():
-        return one.base_rtt
+def _base_rtt(connection: Connection) -> float:
+    samples = np.asarray(connection.samples.get("rtt", ((), ()))[1], dtype=float)
+    if not math.isnan(connection.base_rtt) or not np.isfinite(samples).any():
+        return connection.base_rtt
     return float(np.nanmin(samples))
 
 
 def _link(
-    connections: Sequence[Traced], values: Mapping[str, Any], width: float, bins: int, rate: Any
+    connections: Sequence[Connection], values: Mapping[str, Any], width: float, bins: int, rate: Any
 ) -> dict[str, Any]:
     """The variables of the link, if its rate is known."""
     count = int(rate is not None)
@@ -347,18 +354,18 @@ def _link(
     }
 
 
-def _variable(name: str, values: Any, connections: Sequence[Traced]) -> xr.Variable:
+def _variable(name: str, values: Any, connections: Sequence[Connection]) -> xr.Variable:
     import xarray as xr
 
     dims, unit, long_name = VARIABLES[name]
     attrs = {"long_name": long_name} | ({"units": unit} if unit else {})
-    reasons = [each.untold.get(name) for each in connections]
+    reasons = [connection.missing.get(name) for connection in connections]
     if all(reasons):
-        attrs["untold"] = str(reasons[0])
+        attrs["missing"] = str(reasons[0])
     elif name == "acks_dropped":
-        attrs["untold"] = NO_ACK_DROPS
+        attrs["missing"] = NO_ACK_DROPS
     elif name in ("queue", "queue_max", "busy", "arrived", "drops", "delay", "buffer"):
-        attrs["untold"] = NO_QUEUE
+        attrs["missing"] = NO_QUEUE
     return xr.Variable(dims, values, attrs)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tcpcc.apps.evaluate.bottleneck import PACKET, Bottleneck
 from tcpcc.apps.evaluate.criterion import ALONE, BY_ITSELF, OTHER, TESTED, WITH, Scenarios
-from tcpcc.apps.evaluate.readings import BOTTLENECK
+from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
@@ -56,18 +56,18 @@ def beside(
     seconds: float = 60.0,
 ) -> Scenarios:  # fmt: skip
     """Tested flows beside others, and each kind alone."""
-    others = other.replace(name=OTHER, count=count[1])
-    own = flow.replace(name=TESTED, count=count[0])
-    flows = {WITH: [others, own], ALONE: [others], BY_ITSELF: [own]}
-    return {name: path.scenario(those, seconds) for name, those in flows.items()}
+    other_flows = other.replace(name=OTHER, count=count[1])
+    tested = flow.replace(name=TESTED, count=count[0])
+    flows = {WITH: [other_flows, tested], ALONE: [other_flows], BY_ITSELF: [tested]}
+    return {name: path.scenario(members, seconds) for name, members in flows.items()}
 
 
 def two_paths(flow: Flow, *, path: Bottleneck, other: Flow, seconds: float = 60.0) -> Scenarios:
     """Two paths of one connection share the bottleneck with another flow."""
-    others = other.replace(name=OTHER)
-    own = [flow.replace(name=f"{TESTED}.{k}", group="paths") for k in (0, 1)]
-    flows = {WITH: [others, *own], ALONE: [others]}
-    return {name: path.scenario(those, seconds) for name, those in flows.items()}
+    other_flow = other.replace(name=OTHER)
+    tested = [flow.replace(name=f"{TESTED}.{k}", group="paths") for k in (0, 1)]
+    flows = {WITH: [other_flow, *tested], ALONE: [other_flow]}
+    return {name: path.scenario(members, seconds) for name, members in flows.items()}
 
 
 def with_short(
@@ -77,8 +77,8 @@ def with_short(
     """A long flow and short ones, which use `load` of the bottleneck; None: of the tested kind."""
     kind = path.host(short or flow).replace(jitter=0.0)
     transfers = web(kind, rate=load * path.rate / 8 / MEAN_TRANSFER, name=WEB)
-    one = (long or flow).replace(name=OTHER if long else TESTED)
-    return {WITH: path.scenario([one], seconds, workloads=[transfers])}
+    long_flow = (long or flow).replace(name=OTHER if long else TESTED)
+    return {WITH: path.scenario([long_flow], seconds, workloads=[transfers])}
 
 
 def with_cbr(
@@ -137,14 +137,14 @@ def crowd(
     left in the queue.
     """
     train = count / CROWDED["representatives"] * 8 * PACKET / path.rate
-    many = flow.replace(name=TESTED, count=count, processing=2 * train)
-    flows = {WITH: [many]}
+    tested = flow.replace(name=TESTED, count=count, processing=2 * train)
+    flows = {WITH: [tested]}
     if other is not None:
-        others = other.replace(name=OTHER, count=count, processing=2 * train)
-        flows = {WITH: [others, many], ALONE: [others]}
+        other_flows = other.replace(name=OTHER, count=count, processing=2 * train)
+        flows = {WITH: [other_flows, tested], ALONE: [other_flows]}
     return {
-        name: path.scenario(those, seconds).replace(interval=0.1)  # a third of the bins
-        for name, those in flows.items()
+        name: path.scenario(members, seconds).replace(interval=0.1)  # a third of the bins
+        for name, members in flows.items()
     }
 
 
@@ -163,9 +163,9 @@ def tunnelled(flow: Flow, *, path: Bottleneck, wider: float, seconds: float = 40
 
 def signals(flow: Flow) -> QueueSpec | None:
     """The discipline whose marks or header fields a flow reads, or None."""
-    mine = set(flow.definition.header)
+    fields = set(flow.definition.header)
     for discipline in QUEUES.values():
-        if mine & set(discipline.header):
+        if fields & set(discipline.header):
             return discipline()
     if flow.transport.ecn == "off":
         return None

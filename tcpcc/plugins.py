@@ -22,15 +22,15 @@ Offers = tuple[EntryPoint, ...]
 @cache
 def offered(group: str) -> dict[str, Offers]:
     """The entry points of a group by name; more than one if several packages have that name."""
-    found: dict[str, Offers] = {}
-    for one in sorted(entry_points(group=group), key=lambda each: (each.name, each.value)):
-        found[one.name] = (*found.get(one.name, ()), one)
-    return found
+    offers: dict[str, Offers] = {}
+    for entry in sorted(entry_points(group=group), key=lambda e: (e.name, e.value)):
+        offers[entry.name] = (*offers.get(entry.name, ()), entry)
+    return offers
 
 
 def packages_of(offers: Offers) -> str:
     """The packages of entry points, for messages."""
-    dists = [each.dist for each in offers]
+    dists = [entry.dist for entry in offers]
     return ", ".join(f"package {d.name} {d.version}" if d else "a package" for d in dists)
 
 
@@ -47,11 +47,11 @@ def load(kind: str, group: str, name: str) -> tuple[object, str] | None:
         raise ScenarioError(
             f"{kind} {name!r}: is offered by {packages_of(offers)}; uninstall all but one"
         )
-    (one,) = offers
+    (entry,) = offers
     try:
-        return one.load(), one.module
+        return entry.load(), entry.module
     except Exception as error:  # whatever the module does
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ScenarioError(
-            f"{kind} {name!r} of {packages_of(offers)}: {one.value!r} cannot be loaded: {reason}"
+            f"{kind} {name!r} of {packages_of(offers)}: {entry.value!r} cannot be loaded: {reason}"
         ) from error

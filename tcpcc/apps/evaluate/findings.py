@@ -37,7 +37,7 @@ class Finding:
             that fails, as by a division by zero, fails the criterion.
         reason: why it was refused, or which rule failed; else "".
         scenarios, runs: those of the first seed, by name.
-        theirs: the standards' runs of the first seed, by name of the standard.
+        standard_runs: the standards' runs of the first seed, by name of the standard.
     """
 
     criterion: Criterion
@@ -47,11 +47,11 @@ class Finding:
     reason: str
     scenarios: Scenarios = field(repr=False)
     runs: Mapping[str, Run] = field(repr=False)
-    theirs: Mapping[str, Mapping[str, Run]] = field(repr=False)
+    standard_runs: Mapping[str, Mapping[str, Run]] = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Dossier:
+class Evaluation:
     """An evaluation of one controller.
 
     Attributes:
@@ -72,7 +72,7 @@ class Dossier:
     @property
     def failed(self) -> list[Finding]:
         """The findings that fail."""
-        return [each for each in self.findings if each.verdict == FAILS]
+        return [finding for finding in self.findings if finding.verdict == FAILS]
 
     def table(self) -> pd.DataFrame:
         """One row for each criterion.
@@ -86,18 +86,18 @@ class Dossier:
         return pd.DataFrame(
             [
                 {
-                    "section": each.criterion.section,
-                    "measure": each.criterion.measure,
-                    "setting": each.criterion.setting,
-                    "unit": each.criterion.unit,
-                    "better": "less" if each.criterion.less else "more",
-                    "value": each.value.mean,
-                    "half_width": each.value.half_width,
-                    **{name: mean.mean for name, mean in each.standards.items()},
-                    "verdict": each.verdict,
-                    "reason": each.reason,
+                    "section": finding.criterion.section,
+                    "measure": finding.criterion.measure,
+                    "setting": finding.criterion.setting,
+                    "unit": finding.criterion.unit,
+                    "better": "less" if finding.criterion.less else "more",
+                    "value": finding.value.mean,
+                    "half_width": finding.value.half_width,
+                    **{name: mean.mean for name, mean in finding.standards.items()},
+                    "verdict": finding.verdict,
+                    "reason": finding.reason,
                 }
-                for each in self.findings
+                for finding in self.findings
             ]
         )
 
@@ -107,17 +107,20 @@ class Dossier:
 
         rows = []
         for section in SECTIONS:
-            of = [each for each in self.findings if each.criterion.section == section.number]
-            verdicts = [each.verdict for each in of] or [NOT_MEASURED]
-            wrong = [each for each in of if each.verdict in (FAILS, REFUSED)]
+            findings = [
+                finding for finding in self.findings if finding.criterion.section == section.number
+            ]
+            verdicts = [finding.verdict for finding in findings] or [NOT_MEASURED]
+            wrong = [finding for finding in findings if finding.verdict in (FAILS, REFUSED)]
             rows.append(
                 {
                     "section": section.number,
                     "title": section.title,
                     "level": section.level,
                     "verdict": min(verdicts, key=ORDER.index),
-                    "criteria": len(of),
-                    "worst": "; ".join(_in_words(each) for each in wrong[:2]) or section.reason,
+                    "criteria": len(findings),
+                    "worst": "; ".join(_in_words(finding) for finding in wrong[:2])
+                    or section.reason,
                 }
             )
         return pd.DataFrame(rows).set_index("section")
@@ -135,9 +138,9 @@ class Dossier:
 
         folder = Path(folder)
         (folder / "scenarios").mkdir(parents=True, exist_ok=True)
-        for each in self.findings:
-            for name, scenario in each.scenarios.items():
-                path = folder / "scenarios" / f"{each.criterion.name}.{name}.toml"
+        for finding in self.findings:
+            for name, scenario in finding.scenarios.items():
+                path = folder / "scenarios" / f"{finding.criterion.name}.{name}.toml"
                 with whole_file(path) as part:
                     scenario.save(part)
         with whole_file(folder / "findings.csv") as part:
@@ -151,16 +154,16 @@ class Dossier:
         return f"<p>{self!r}</p>{self.sections().to_html()}"
 
     def __repr__(self) -> str:
-        failed = {each.criterion.section for each in self.failed}
-        found = f"fails in {', '.join(sorted(failed))}" if failed else "fails nowhere"
-        return f"<Dossier of {self.name}: {len(self.findings)} criteria, {found}>"
+        failed = {finding.criterion.section for finding in self.failed}
+        text = f"fails in {', '.join(sorted(failed))}" if failed else "fails nowhere"
+        return f"<Evaluation of {self.name}: {len(self.findings)} criteria, {text}>"
 
 
 def _in_words(finding: Finding) -> str:
     """ "drop rate 0.12 (reno 0.01, cubic 0.02): 8 flows, 50 Mb/s, 40 ms, 0.5 BDP"."""
-    of = finding.criterion
+    criterion = finding.criterion
     if finding.reason:
-        return f"{of.measure}: {finding.reason}"
-    theirs = ", ".join(f"{name} {mean.mean:.3g}" for name, mean in finding.standards.items())
-    unit = f" {of.unit}" if of.unit in ("ms", "s", "packets") else ""
-    return f"{of.measure} {finding.value.mean:.3g}{unit} ({theirs}): {of.setting}"
+        return f"{criterion.measure}: {finding.reason}"
+    standards = ", ".join(f"{name} {mean.mean:.3g}" for name, mean in finding.standards.items())
+    unit = f" {criterion.unit}" if criterion.unit in ("ms", "s", "packets") else ""
+    return f"{criterion.measure} {finding.value.mean:.3g}{unit} ({standards}): {criterion.setting}"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 VERSION = 2
 
 
-def framed(kind: str, content: bytes | str) -> bytes:
+def frame(kind: str, content: bytes | str) -> bytes:
     """One part: its kind, its length in bytes and its content. A kind has no colon and no star."""
     if isinstance(content, str):
         content = content.encode("utf-8", "surrogatepass")
@@ -27,5 +27,5 @@ def group(kind: str, parts: Sequence[bytes]) -> bytes:
 def digest(*parts: bytes | str) -> str:
     """SHA-256 of these parts, in hexadecimal. Parts that differ in any way give another one."""
     kinds = ((type(part).__name__, part) for part in parts)
-    whole = group(f"tcpcc {VERSION}", [framed(kind, part) for kind, part in kinds])
+    whole = group(f"tcpcc {VERSION}", [frame(kind, content) for kind, content in kinds])
     return hashlib.sha256(whole).hexdigest()

@@ -61,9 +61,9 @@ def waiting_time(run: Run, after: float = 0.0, before: float | None = None) -> f
     """Mean time that packets wait at a bottleneck whose rate changes, ms, by Little's law."""
     last = run.duration if before is None else before
     bits = run.data["sent_bits"].sel(link=BOTTLENECK)
-    left = float(bits.where((bits["time"] > after) & (bits["time"] <= last)).sum())
+    sent_bits = float(bits.where((bits["time"] > after) & (bits["time"] <= last)).sum())
     waiting = 8 * PACKET * run.queue_mean(after, before, BOTTLENECK) * (last - after)
-    return 1e3 * waiting / left if left else math.nan
+    return 1e3 * waiting / sent_bits if sent_bits else math.nan
 
 
 def drop_rate(run: Run, after: float = 0.0, before: float | None = None) -> float:
@@ -73,8 +73,8 @@ def drop_rate(run: Run, after: float = 0.0, before: float | None = None) -> floa
 def worst_drop_rate(run: Run, width: float, after: float = 0.0) -> float:
     """Largest drop rate at the bottleneck over any `width` seconds."""
     steps = np.arange(after, run.duration - width + 1e-9, width / 2)
-    found = [run.drop_rate(BOTTLENECK, begin, begin + width) for begin in steps]
-    return float(np.nanmax(found))
+    rates = [run.drop_rate(BOTTLENECK, begin, begin + width) for begin in steps]
+    return float(np.nanmax(rates))
 
 
 def sent(run: Run, after: float, before: float | None = None) -> float:
@@ -131,8 +131,8 @@ def time_to_share(run: Run, share: float = 0.8, width: float = 2.0) -> float:
     fair = float(run.data["rate"].sel(link=BOTTLENECK)) / len(run.flows)
     rates = run.throughput_series(width).sel(flow=last)
     ends = rates["time"].values
-    there = ends[(rates.values >= share * fair) & (ends > start)]
-    return float(there[0]) - start if there.size else run.duration - start
+    reached = ends[(rates.values >= share * fair) & (ends > start)]
+    return float(reached[0]) - start if reached.size else run.duration - start
 
 
 def ratio_of_two(run: Run, after: float) -> float:

@@ -636,7 +636,7 @@ def cite(options: argparse.Namespace) -> None:
 def sweep_file(options: argparse.Namespace) -> None:
     """``tcpcc sweep``"""
     from tcpcc.cli.settings import load
-    from tcpcc.sweep import sweep
+    from tcpcc.sweeps import sweep
 
     _check_targets(options, "csv")
     _import(options.imports)
@@ -721,9 +721,9 @@ def _toml(value: Any) -> str:
 def compare(options: argparse.Namespace) -> None:
     """``tcpcc compare``"""
     from tcpcc.cli.settings import load
-    from tcpcc.many import simulate_many
     from tcpcc.models import check_model
     from tcpcc.results.side_by_side import side_by_side
+    from tcpcc.sweeps import sweep
 
     _check_targets(options, "csv")
     _import(options.imports)
@@ -749,7 +749,7 @@ def compare(options: argparse.Namespace) -> None:
         runs: dict[str, Any] = {}
         for model, given in models.items():
             name = "packet" if model == "trains" else model
-            found = simulate_many(cases, model=name, jobs=options.jobs, **given)
+            found = sweep(cases, model=name, jobs=options.jobs, **given)
             runs |= {
                 names[path, model]: run for path, run in zip(options.scenarios, found, strict=True)
             }
@@ -1063,7 +1063,7 @@ def reproduce(options: argparse.Namespace) -> None:
     """``tcpcc reproduce``; the scorecard says where fluid is off, so that it need not warn."""
     import warnings
 
-    from tcpcc.models.limits import ModelWarning
+    from tcpcc.errors import ModelWarning
 
     warnings.simplefilter("ignore", ModelWarning)
     book = experiments()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import warn
-from tcpcc.models.limits import SMALL_WINDOW, ModelWarning, delay_reader, mean_window
+from tcpcc.errors import ModelWarning, warn
+from tcpcc.models.limits import SMALL_WINDOW, delay_reader, mean_window
 from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:

@@ -432,7 +432,7 @@ def _simulations(wanted: Wanted, model: str, cache: Path | None, jobs: int | Non
         model,
         jobs=jobs,
         cache=cache,
-        keep_from=WORTH_KEEPING,
+        cache_from=WORTH_KEEPING,
         processes=len(wanted) >= MANY,
     )
 

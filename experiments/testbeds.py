@@ -78,7 +78,7 @@ def simulated(
         model: "packet" or "fluid".
         seeds: seeds of delays, start times and phases.
         of: the measures of a cell from its run.
-        jobs, progress: as in `tcpcc.simulate_many`.
+        jobs, progress: as in `tcpcc.sweep`.
         title: title of the progress bar.
     """
     wanted = [(cell, seed) for cell in cells for seed in seeds]

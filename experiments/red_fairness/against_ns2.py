@@ -17,7 +17,7 @@ from experiments import harness, kept, published
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, of_each_seed, over_seeds
-from tcpcc.many import simulate_many
+from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def _pairs(told: Sequence[float | None]) -> dict[int, float]:
 def _by_seed(table: str, setting: str) -> BySeed:
     scenarios, quantities = ITEMS[table]
     wanted = scenarios(setting)
-    runs = simulate_many(list(wanted.values()), progress=False)
+    runs = sweep(list(wanted.values()), progress=False)
     return of_each_seed(quantities, dict(zip(wanted, runs, strict=True)))
 
 

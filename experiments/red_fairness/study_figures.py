@@ -160,8 +160,8 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
 def _equilibrium(lower: float) -> tuple[float, float]:
     """Vegas' rate divided by Reno's, and the queue, packets; NaN without an equilibrium."""
     try:
-        found = tc.equilibrium(studies.limit(lower))
-    except tc.NoEquilibriumError:
+        found = tc.analysis.equilibrium(studies.limit(lower))
+    except tc.errors.NoEquilibriumError:
         return np.nan, np.nan
     rates = found["rate"].values
     return rates[:5].mean() / rates[5:].mean(), float(found["queue"][0])

@@ -14,7 +14,7 @@ import experiments
 import tcpcc as tc
 from experiments.records import Record
 from tcpcc import cli
-from tcpcc.many import SweepInterrupted
+from tcpcc.errors import SweepInterrupted
 
 SCENARIO = """
 duration = "5 s"

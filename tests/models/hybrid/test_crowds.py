@@ -7,7 +7,7 @@ import pytest
 from every_model import simulate_in
 
 import tcpcc as tc
-from tcpcc.models.limits import ModelWarning
+from tcpcc.errors import ModelWarning
 from tcpcc.models.trains.train_world import resolved_for
 
 
@@ -19,7 +19,7 @@ def warnings_of(
     flows = [crowd, tc.Flow("newreno")]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        simulate_in(model, tc.Scenario(net, flows, duration=0.1), representatives=10)
+        simulate_in(model, tc.Scenario(net, flows, duration=0.1), senders=10)
     return [str(x.message) for x in caught if issubclass(x.category, ModelWarning)]
 
 
@@ -62,7 +62,7 @@ CROWDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::tcpcc.models.limits.ModelWarning")
+@pytest.mark.filterwarnings("ignore::tcpcc.errors.ModelWarning")
 @pytest.mark.parametrize("model", ["trains", "fluid", "hybrid"])
 @pytest.mark.parametrize(("name", "number", "window", "jitter"), CROWDS)
 def test_representatives_that_start_at_once_use_the_link_as_flows_do(
@@ -77,7 +77,7 @@ def test_representatives_that_start_at_once_use_the_link_as_flows_do(
     flows = [tc.Flow(name, background=True, name="back", **more)]
     flows += [tc.Flow("cubic", start=0.5, name=f"front{i}") for i in range(front)]
     case = tc.Scenario(net, flows, duration=16)
-    used = simulate_in(model, case, representatives=100).utilization(after=8)
+    used = simulate_in(model, case, senders=100).utilization(after=8)
     assert used == pytest.approx(tc.simulate(case).utilization(after=8), rel=0.1)
 
 
@@ -99,7 +99,7 @@ def test_completion_times_do_not_depend_on_the_order_of_flows(model, number):
     ]
     for order in (flows, flows[::-1]):
         case = tc.Scenario(net, order, duration=2)
-        times = simulate_in(model, case, representatives=100).fct()
+        times = simulate_in(model, case, senders=100).fct()
         assert times["flow"].tolist() == ["x"]
         assert 0.1 < times["fct_s"].item() < 1.0
         assert times["ideal_s"].item() == pytest.approx(0.0829, rel=0.01)
@@ -107,7 +107,7 @@ def test_completion_times_do_not_depend_on_the_order_of_flows(model, number):
 
 def test_completion_times_beside_a_million_flows_cost_nothing():
     number = 1_000_000
-    queue = tc.RED(min_thresh=1.5 * number, max_thresh=9 * number, weight=0.2 / number)
+    queue = tc.queues.RED(min_thresh=1.5 * number, max_thresh=9 * number, weight=0.2 / number)
     net = tc.dumbbell(number * 2e6, "20 ms", 12 * number, queue=queue)
     flows = [
         tc.Flow("newreno", count=number, background=True, record=False),

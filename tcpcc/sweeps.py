@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -21,6 +21,7 @@ from tcpcc.many import Simulations, failure_text, interruption_text, title_of
 from tcpcc.models import MODELS, check_model
 from tcpcc.results import Run
 from tcpcc.scenario import Scenario
+from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,6 +281,13 @@ def _parts(found: Any) -> dict[str, Any]:
     return {"": found.item() if hasattr(found, "item") else found}
 
 
+def _made(make: Make, points: Sequence[dict[str, Any]]) -> Iterator[Scenario]:
+    for index, point in enumerate(points):
+        case = make(**point)
+        require_scenario(case, f"scenarios[{index}]")
+        yield case
+
+
 def _means(
     make: Make,
     models: Sequence[str],
@@ -304,7 +312,7 @@ def _means(
     try:
         with bar(total, progress, title, unit="scenario") as shown:
             for begin, model in zip(itertools.count(0, len(points)), models, strict=False):
-                cases = (make(**point) for point in points)
+                cases = _made(make, points)
                 for index, found in means_of_all(cases, model, after, jobs, options, settings):
                     shown.update()
                     if isinstance(found, Exception):

@@ -163,13 +163,10 @@ def _of_fluid(
     from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.fluid import integrate
     from tcpcc.models.fluid.fluid_read_out import series_by_name
-    from tcpcc.scenario.spec import require_scenario
 
     given = {name: value for name, value in options.items() if name != "force"}
     for name in given.keys() - set(MODELS["fluid"].options):
         raise unknown("option of the fluid model", name, MODELS["fluid"].options)
-    for index, scenario in enumerate(scenarios):
-        require_scenario(scenario, f"scenarios[{index}]")
     memory = ControllerMemory()
 
     def means_of(scenario: Scenario) -> Found:

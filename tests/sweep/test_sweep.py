@@ -14,7 +14,6 @@ import factories
 import numpy as np
 import pandas as pd
 import pytest
-from tcpcc.sweep import grid
 
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, register
@@ -294,8 +293,10 @@ def test_a_damaged_file_in_the_cache_is_replaced(engine, tmp_path):
 
 
 def test_an_option_without_a_text_of_its_own_is_not_cached(engine, tmp_path):
-    with pytest.raises(ScenarioError, match=r"env = <object.*: must be a number, a string or None"):
-        sweep(cases(1), cache=tmp_path, env=object())
+    with pytest.raises(
+        ScenarioError, match=r"trace = <object.*: must be a number, a string or None"
+    ):
+        sweep(cases(1), cache=tmp_path, trace=object())
     assert engine.asked == []
 
 
@@ -409,20 +410,33 @@ def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):
 # Grids and tables
 
 
-def test_grid_is_the_product_with_the_last_axis_fastest():
-    points = grid(lambda **at: at, buffer=[10, 20], seed=range(3), queue="red")
-    assert [(p["buffer"], p["seed"]) for p, _ in points] == [
+def make(buffer, seed, queue="droptail"):
+    net = factories.dumbbell("10 Mbps", "20 ms", buffer, queue=queue)
+    return cases(seed, net=net)[0]
+
+
+def test_a_grid_is_the_product_with_the_last_axis_fastest(engine):
+    table = sweep(make, buffer=[10, 20], seed=range(3), queue="red")
+    assert list(table.columns) == ["buffer", "seed", "queue", "run"]
+    assert list(zip(table["buffer"], table["seed"], strict=True)) == [
         (10, 0), (10, 1), (10, 2), (20, 0), (20, 1), (20, 2)
     ]  # fmt: skip
-    assert all(at == made for at, made in points)
-    assert {p["queue"] for p, _ in points} == {"red"}
+    for row in table.itertuples():
+        assert row.run.scenario == make(row.buffer, row.seed, "red")
     with pytest.raises(ScenarioError, match=r"buffer = \[\]: an axis needs at least one value"):
-        grid(lambda **at: at, buffer=[])
+        sweep(make, buffer=[], seed=1)
 
 
-def make(buffer, seed):
-    net = factories.dumbbell("10 Mbps", "20 ms", buffer)
-    return cases(seed, net=net)[0]
+def test_a_list_is_the_axis_scenario(engine):
+    table = sweep(cases(4, 2), {"seed": lambda run: run.data.attrs["seed"]})
+    assert table.to_dict("list") == {"scenario": [0, 1], "seed": [4, 2]}
+    table = sweep(cases(4, 2), model=["packet", "fluid"])
+    assert list(table.columns) == ["model", "scenario", "run"]
+    assert list(zip(table["model"], table["scenario"], strict=True)) == [
+        ("packet", 0), ("packet", 1), ("fluid", 0), ("fluid", 1)
+    ]  # fmt: skip
+    assert [run.data.attrs["model"] for run in table["run"]] == list(table["model"])
+    assert sweep([], Run.jain_index).empty
 
 
 def test_sweep_measures_every_point(engine):
@@ -465,10 +479,10 @@ def test_metrics_of_several_numbers_fill_several_columns(engine):
 
 
 def test_a_metric_may_not_hide_an_axis(engine):
-    with pytest.raises(ScenarioError, match="metrics: 'seed' is the name of an axis"):
+    with pytest.raises(ScenarioError, match="keep: 'seed' is the name of an axis"):
         sweep(make, {"seed": Run.jain_index}, buffer=[10], seed=[1])
     assert engine.asked == []
-    with pytest.raises(ScenarioError, match="metrics: 'buffer' is the name of an axis"):
+    with pytest.raises(ScenarioError, match="keep: 'buffer' is the name of an axis"):
         sweep(make, lambda run: {"buffer": 1}, buffer=[10], seed=[1])
 
 
@@ -511,7 +525,7 @@ def test_the_public_name_is_the_function_whatever_was_imported_first():
     import subprocess
     import sys
 
-    for first in ("pass", "from tcpcc.sweep import grid", "tc.grid"):
+    for first in ("pass", "import tcpcc.sweeps", "from tcpcc.sweeps import Metric"):
         code = f"import tcpcc as tc; {first}; print(callable(tc.sweep))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stdout == "True\n", first
@@ -522,10 +536,10 @@ def test_the_public_name_is_the_function_whatever_was_imported_first():
     [
         (lambda: tc.sweep([None]), r"scenarios\[0\] = None: must be a Scenario"),
         (lambda: tc.sweep(lambda a: None, tc.Run.utilization, a=[1]), "must be a Scenario"),
-        (lambda: tc.sweep(lambda a: None, "utilisation", a=[1]), "metrics = 'utilisation'"),
+        (lambda: tc.sweep(lambda a: None, "utilisation", a=[1]), "keep = 'utilisation'"),
         (lambda: tc.estimate(5), "scenario = 5: must be a Scenario"),
         (lambda: tc.analysis.equilibrium(5), "scenario = 5: must be a Scenario"),
-        (lambda: tc.sweep(lambda a: 5, "means", a=[1], model="fluid"), "scenario = 5"),
+        (lambda: tc.sweep(lambda a: 5, "means", a=[1], model="fluid"), r"scenarios\[0\] = 5"),
     ],
 )
 def test_what_is_no_scenario_and_no_metric_is_named(call, words):

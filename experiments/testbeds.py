@@ -180,7 +180,7 @@ def show_changes(changes: Sequence[str], file: Path) -> None:
 def show(results: dict[str, Any], as_json: bool) -> None:
     import pandas as pd
 
-    from tcpcc.cli import plain_table, print_json
+    from tcpcc.cli.printing import plain_table, print_json
 
     if as_json:
         print_json(results)

@@ -28,7 +28,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless t
 _named, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 _MODULES = {  # public names that are modules -> where they are
     "analysis": "models.analysis",
-    "changes": "scenario.changes",
+    "changes": "scenario.link_changes",
     "controllers": "controllers",
     "errors": "errors",
     "metrics": "results.metrics",

@@ -1,6 +1,7 @@
 # The public names of tcpcc, for type checkers, editors and the lazy imports of __init__.py.
 
 import tcpcc.definition as _definition
+import tcpcc.scenario.link_changes as _link_changes
 
 from . import errors as errors
 from .apps import traces as traces
@@ -40,7 +41,6 @@ from .scenario import Scenario as Scenario
 from .scenario import SlowStart as SlowStart
 from .scenario import Transport as Transport
 from .scenario import Workload as Workload
-from .scenario import changes as changes
 from .scenario import workloads as workloads
 from .scenario.topologies import chain as chain
 from .scenario.topologies import dumbbell as dumbbell
@@ -76,6 +76,7 @@ class _Queues(_definition.Registry[Discipline]):
     TokenBucket: Discipline
     XCPRouter: Discipline
 
+changes = _link_changes
 controllers: _definition.Registry[Controller]
 queues: _Queues
 recoveries: _definition.Registry[Recovery]

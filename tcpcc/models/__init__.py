@@ -80,6 +80,7 @@ FORMER_MODELS = {
     "ode": 'use "fluid"',
 }
 FORMER_OPTIONS = {
+    "representatives": "the option is called senders",
     "per_rtt": "give trains=16, in the packet model or the hybrid",
     "step": "the fluid model has steps, the number of steps in a round trip",
     "marking": "give the flows transport=tc.Transport(ecn=...) and the queue ecn=True",

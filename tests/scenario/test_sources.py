@@ -166,7 +166,7 @@ def test_a_run_cites_its_scenario_and_a_trace_only_the_package(tmp_path, capsys)
     run.save(file)
     run.scenario.save(toml)
     for each in (file, toml):
-        assert main(["cite", str(each), "--also", "RFC 8511"]) == 0
+        assert main(["show", "--cite", str(each), "--also", "RFC 8511"]) == 0
         assert capsys.readouterr().out == run.cite("RFC 8511")
     run.data.attrs["source"] = "a capture"
     assert re.findall(r"^@(.*),$", run.cite(), re.MULTILINE) == ["software{tcpcc"]

@@ -16,7 +16,7 @@ from tcpcc.apps.evaluate.readings import BOTTLENECK
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
-from tcpcc.scenario.changes import outage
+from tcpcc.scenario.link_changes import outage
 from tcpcc.scenario.workloads import web
 
 MIDDLE = 20.0

@@ -10,7 +10,7 @@ from tcpcc.apps.evaluate import casts, readings
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
 from tcpcc.apps.evaluate.criterion import GB, LOSS_SLACK, MB, SETTLED, Criterion, compared, reader
 from tcpcc.apps.evaluate.readings import BOTTLENECK, utilization
-from tcpcc.scenario.changes import cellular, mahimahi
+from tcpcc.scenario.link_changes import cellular, mahimahi
 
 MOBILE = 60.0
 """Duration of runs over a cellular link, s."""

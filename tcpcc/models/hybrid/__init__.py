@@ -94,7 +94,7 @@ def _is_single(flow: ResolvedFlow) -> bool:
 
 
 def _check_groups(scenario: Scenario, senders: int) -> None:
-    """Refuse a group of which only some flows have representatives.
+    """Refuse a group of which only some flows have senders that stand for several.
 
     Raises:
         ScenarioError: there is one.

@@ -27,7 +27,7 @@ def test_both_drivers_give_the_same_bits(queue):
 
 
 @pytest.mark.parametrize("senders", [10, 100])
-def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(representatives):
+def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(senders):
     """Drops and marks count all flows that a packet stands for."""
     queue = tc.queues.RED(min_thresh=60, max_thresh=360, gentle=True, weight=0.005, ecn=True)
     net = tc.dumbbell("80 Mbps", "20 ms", 480, queue=queue)
@@ -39,7 +39,7 @@ def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(representa
     load = tc.workloads.web("newreno", rate=5, size=20)
     case = tc.Scenario(net, flows, duration=12, workloads=[load], seed=2)
     found = []
-    for model, options in (("packet", {}), ("hybrid", {"senders": representatives})):
+    for model, options in (("packet", {}), ("hybrid", {"senders": senders})):
         run = tc.simulate(case, model, **options)
         late = run.data.sel(time=slice(4, None))
         ecn = [k for k, name in enumerate(run.flows) if name.startswith("ecn")]
@@ -122,13 +122,13 @@ def test_background_yields_to_a_packet_source():
 
 @BESIDE_PACKETS
 @pytest.mark.parametrize("senders", [20, 60])
-def test_fewer_representatives_give_the_same_queue_and_losses(model, representatives):
+def test_fewer_representatives_give_the_same_queue_and_losses(model, senders):
     """240 flows under RED, simulated by 20 or 60."""
     net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.queues.RED(
         min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
-    runs = [simulate_in(model, case, senders=k) for k in (240, representatives)]
+    runs = [simulate_in(model, case, senders=k) for k in (240, senders)]
     every, few = (run.data.sel(time=slice(8, None)) for run in runs)
     assert float(few.queue.mean()) == pytest.approx(float(every.queue.mean()), rel=0.06)
     losses = [float(x.drops.sum() / x.arrived.sum()) for x in (every, few)]

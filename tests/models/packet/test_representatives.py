@@ -1,4 +1,4 @@
-"""One sender for several flows in the packet model (`representatives`)."""
+"""One sender for several flows in the packet model (`senders`)."""
 
 import math
 import warnings

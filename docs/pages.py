@@ -427,7 +427,7 @@ def names_page() -> str:
         "",
         "<!-- written by python docs/pages.py from the docstrings -->",
         "",
-        "A line per attribute of `tcpcc`, imported as `tc`; `help(tc.Flow)` shows arguments and units.",
+        "A line per attribute of `tcpcc`; `help(tc.Flow)` shows arguments and units.",
         "",
         top,
         "",

@@ -76,7 +76,7 @@ MODELS = {
 
 
 FORMER_MODELS = {
-    "meanfield": 'use "fluid"; tc.analysis analyses its smooth limit',
+    "meanfield": 'use "fluid"; tc.analysis.equilibrium and its like analyse its smooth limit',
     "ode": 'use "fluid"',
 }
 FORMER_OPTIONS = {

@@ -1,5 +1,6 @@
 """The command line: what it prints, where, and with which exit code."""
 
+import importlib
 import json
 import os
 import re
@@ -557,6 +558,37 @@ def test_show_prints_what_run_printed(capsys, toml, tmp_path):
     assert capsys.readouterr().out == printed
     assert run("show", saved, "--scenario") == 0
     assert tc.Scenario.from_toml(capsys.readouterr().out) == tc.Scenario.load(toml)
+
+
+def test_show_tells_a_scenario_from_a_run(capsys, toml, tmp_path):
+    saved = tmp_path / "x.nc"
+    run("run", toml, "--save", saved)
+    capsys.readouterr()
+    assert run("show", toml, "--scenario", "--set", "seed=7") == 0
+    assert tc.Scenario.from_toml(capsys.readouterr().out).seed == 7
+    for file in (toml, saved):
+        assert run("show", file, "--cite", "--also", "RFC 8511") == 0
+        assert capsys.readouterr().out == tc.Scenario.load(toml).cite("RFC 8511")
+    assert run("show", toml, "--after", 1) == 2
+    assert f"--after: is for a saved run, not for {toml}" in one_line(capsys)
+    assert run("show", saved, "--set", "seed=7") == 2
+    assert f"--set: is for a scenario (.toml), not for {saved}" in one_line(capsys)
+
+
+def test_every_verb_has_a_module_and_a_line_of_help(capsys):
+    commands = Path(cli.__file__).parent / "commands"
+    assert {f"{v}_command" for v in cli.COMMANDS} == {p.stem for p in commands.glob("*_command.py")}
+    with pytest.raises(SystemExit):
+        run("--help")
+    shown = " ".join(capsys.readouterr().out.split())
+    for verb in cli.COMMANDS:
+        text = importlib.import_module(f"tcpcc.cli.commands.{verb}_command").__doc__.strip()
+        assert f"{verb} {text}" in shown
+
+
+def test_a_league_takes_no_settings_of_one_controller(capsys):
+    assert run("evaluate", "all", "--set", "alpha=2") == 2
+    assert "--set: needs a single controller" in one_line(capsys)
 
 
 def test_summaries_fit_a_terminal(capsys, toml):

@@ -71,7 +71,7 @@ def test_all_models_share_a_dualpi2_link_alike(rtt):
 @pytest.mark.parametrize("queue", ["RED", "PI", "PIE", "REM"])
 def test_a_queue_marks_the_packets_that_it_would_drop(queue):
     """With a share p hit Reno's windows are sqrt(2/p) with ECN, and sqrt(2 (1 - p)/p) without."""
-    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=getattr(tc, queue)(ecn=True))
+    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=getattr(tc.queues, queue)(ecn=True))
     flows = [
         tc.Flow("newreno", count=30, access_delay="40 ms", transport={"ecn": ecn}, name=ecn)
         for ecn in ("classic", "off")

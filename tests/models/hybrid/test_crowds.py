@@ -9,6 +9,7 @@ from every_model import simulate_in
 import tcpcc as tc
 from tcpcc.errors import ModelWarning
 from tcpcc.models.trains.train_world import resolved_for
+from tcpcc.scenario.resolve import Senders
 
 
 def warnings_of(
@@ -84,7 +85,7 @@ def test_representatives_that_start_at_once_use_the_link_as_flows_do(
 def test_the_starts_of_a_million_representatives_are_within_the_run():
     net = tc.dumbbell("60 Mbps", "20 ms", 60)
     flow = tc.Flow("reno", count=1_000_000, record=False, start=1, stop=3)
-    row = resolved_for(tc.Scenario(net, [flow], duration=4), 100, 100).flows
+    row = resolved_for(tc.Scenario(net, [flow], duration=4), Senders(100, 100)).flows
     assert 1 <= min(x.spec.start for x in row) < max(x.spec.start for x in row) <= 2
 
 

@@ -19,6 +19,9 @@ from pages import (  # noqa: E402
     write_tables,
 )
 
+for name in ("analysis", "changes", "traces", "workloads"):  # which autodoc finds as modules only
+    sys.modules[f"tcpcc.{name}"] = getattr(tcpcc, name)
+
 project = "tcpcc"
 author = "The tcpcc developers"
 release = version = tcpcc.__version__

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -414,24 +415,50 @@ def fields_page() -> str:
     )
 
 
+MODULES = ("queues", "workloads", "changes", "traces", "analysis", "errors")
+"""Public modules whose names docs/names.md lists, too."""
+
+
 def names_page() -> str:
     """The page docs/names.md: a line per public name."""
+    top = _named({name: getattr(tc, name) for name in set(tc.__all__) - {"__version__"}})
+    parts = [
+        "# Public names",
+        "",
+        "<!-- written by python docs/pages.py from the docstrings -->",
+        "",
+        "A line per attribute of `tcpcc`; `help(tc.Flow)` shows arguments and units.",
+        "",
+        top,
+        "",
+    ]
+    for name in MODULES:
+        parts += [f"## tc.{name}", "", _named(_names_of(getattr(tc, name)), f"{name}."), ""]
+    return "\n".join(parts)
+
+
+def _names_of(module: ModuleType) -> dict[str, object]:
+    """The public names of a module: those of `__all__`, the disciplines, or the errors."""
+    found = vars(module)
+    if module is tc.queues:
+        return {name: one for name, one in found.items() if isinstance(one, tc.Discipline)}
+    if module is tc.errors:
+        return {
+            name: one
+            for name, one in found.items()
+            if isinstance(one, type) and issubclass(one, BaseException)
+        }
+    return {name: found[name] for name in found["__all__"]}
+
+
+def _named(found: Mapping[str, object], before: str = "") -> str:
+    """A table of names and the first sentence of their docstrings."""
     rows: list[tuple[object, ...]] = []
-    for name in sorted(set(tc.__all__) - {"__version__"}, key=lambda x: (x.lower(), x)):
-        words = (inspect.getdoc(getattr(tc, name)) or "").split("\n\n")[0]
-        rows.append((f"`{name}`", " ".join(words.split()).replace("``", "`").replace(":func:", "")))
-    return "\n".join(
-        [
-            "# Public names",
-            "",
-            "<!-- written by python docs/pages.py from the docstrings -->",
-            "",
-            "A line per attribute of `tcpcc`; `help(tc.Flow)` shows arguments and units.",
-            "",
-            _table(("name", "meaning"), rows),
-            "",
-        ]
-    )
+    for name in sorted(found, key=lambda x: (x.lower(), x)):
+        words = (inspect.getdoc(found[name]) or "").split("\n\n")[0]
+        meaning = " ".join(words.split()).replace("``", "`").replace(":func:", "")
+        rows.append((f"`{before}{name}`", meaning))
+    return _table(("name", "meaning"), rows)
 
 
 def write_tables(docs: Path) -> None:

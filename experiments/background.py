@@ -33,7 +33,7 @@ SPREAD = 0.05  # largest relative deviation of a packet size in `several_sizes`
 
 def red(flows: int) -> Any:
     """RED for `flows` flows. The time constant of its average does not depend on their number."""
-    return tc.RED(
+    return tc.queues.RED(
         min_thresh=1.5 * flows, max_thresh=9 * flows, max_p=0.1, gentle=True, weight=0.2 / flows
     )
 
@@ -50,7 +50,10 @@ def dumbbell(
     def make(seed: int, duration: float) -> tc.Scenario:
         total = background + n_foreground
         net = tc.dumbbell(
-            rate * total, "20 ms", ROOM * total, queue=queue(total) if queue else tc.DropTail()
+            rate * total,
+            "20 ms",
+            ROOM * total,
+            queue=queue(total) if queue else tc.queues.DropTail(),
         )
         kinds = [(name, delay) for name in controllers for delay in DELAYS]
         flows = [

@@ -29,7 +29,7 @@ MOST = 1.6e7  # packets; the cost of a longer run is extrapolated
 REPRESENTATIVES = 12  # fewest representatives that agree with packets under RED (docs/models.md)
 HYBRIDS: dict[str, dict[str, Any]] = {
     "hybrid": {},
-    f"hybrid, {REPRESENTATIVES} senders per delay": {"representatives": REPRESENTATIVES},
+    f"hybrid, {REPRESENTATIVES} senders per delay": {"senders": REPRESENTATIVES},
 }
 FIGURE = Path(__file__).parents[1] / "figures" / "hybrid_speed"
 

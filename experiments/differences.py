@@ -30,7 +30,6 @@ import tcpcc as tc
 from experiments import expected, harness, seeds
 from experiments.published import DIFFERENCES, Key
 from experiments.records import MODELS, Measured, agree, completed
-from tcpcc.many import Simulations
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", *MODELS, "cause")
@@ -131,10 +130,9 @@ def numbers(
     }
     options = of.options if model == "fluid" else {}
     many = len(scenarios) >= harness.MANY
-    with Simulations(
-        scenarios.values(), model, jobs=jobs, processes=many, **options
-    ) as simulations:
-        runs = simulations.runs(progress=False)
+    runs = tc.sweep(
+        scenarios.values(), model=model, jobs=jobs, processes=many, progress=False, **options
+    )
     measured = harness.measure(paper, harness.by_item(sorted(needed), scenarios, runs))
     return completed(measured, paper.cells())
 

@@ -22,7 +22,7 @@ HEAD = (
 
 def coupled(rtt: float, duration: float = 60, flows: int = FLOWS, **queue: float) -> tc.Scenario:
     """DCTCP as the scalable and Reno as the classic control behind DualPI2, base RTT `rtt` in s."""
-    net = tc.dumbbell(RATE, rtt / 2, 10_000, queue=tc.DualPI2(**queue))
+    net = tc.dumbbell(RATE, rtt / 2, 10_000, queue=tc.queues.DualPI2(**queue))
     scalable = tc.Flow("dctcp", count=flows, transport={"ecn": "l4s"}, name="scalable")
     classic = tc.Flow("reno", count=flows, transport={"ecn": "classic"}, name="classic")
     return tc.Scenario(net, [scalable, classic], duration=duration)
@@ -30,7 +30,7 @@ def coupled(rtt: float, duration: float = 60, flows: int = FLOWS, **queue: float
 
 def ratio(rtt: float, coupling: float) -> float:
     """Rate of a scalable flow, relative to a classic one, in the equilibrium."""
-    rate = tc.equilibrium(coupled(rtt, coupling=coupling))["rate"]
+    rate = tc.analysis.equilibrium(coupled(rtt, coupling=coupling))["rate"]
     return float(rate.sel(flow="scalable") / rate.sel(flow="classic"))
 
 
@@ -47,7 +47,7 @@ def simulated(rtt: float, model: str) -> str:
 
 def equilibrium_cells(rtt: float) -> list[str]:
     """Cells of the table: base RTT, ratios by coupling, and phase margin with k = 2."""
-    margin = tc.stability(coupled(rtt)).phase_margin
+    margin = tc.analysis.stability(coupled(rtt)).phase_margin
     ratios = [f"{ratio(rtt, k):.2f}" for k in COUPLINGS]
     return [f"{1e3 * rtt:g} ms", *ratios, f"{margin:.0f}°"]
 

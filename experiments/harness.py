@@ -434,7 +434,7 @@ def _simulations(
         model,
         jobs=jobs,
         cache=cache,
-        keep_from=WORTH_KEEPING,
+        cache_from=WORTH_KEEPING,
         processes=len(scenarios) >= MANY,
     )
 

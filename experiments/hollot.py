@@ -28,7 +28,7 @@ def hmtg(
     """
     p = 2 / (rtt * C / flows) ** 2
     low = queue - p / SLOPE  # RED with uniform spacing drops 2 p_b of the packets
-    red = tc.RED(
+    red = tc.queues.RED(
         min_thresh=low, max_thresh=low + 550, max_p=275 * SLOPE, weight=weight, wait=False,
         mean_packet=500, ecn=ecn,
     )  # fmt: skip

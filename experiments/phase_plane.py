@@ -89,8 +89,9 @@ def mapped(controller: str, points: int = POINTS) -> xr.Dataset:
     def make(buffer: float, base: float) -> tc.Scenario:
         return two_round_trips(controller, buffer, base)
 
-    return tc.batch(
+    return tc.sweep(
         make,
+        "means",
         model="fluid",
         after=20,
         buffer=np.geomspace(5, 500, points).round(),

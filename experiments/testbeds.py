@@ -78,7 +78,7 @@ def simulated(
         model: "packet" or "fluid".
         seeds: seeds of delays, start times and phases.
         of: the measures of a cell from its run.
-        jobs, progress: as in `tcpcc.simulate_many`.
+        jobs, progress: as in `tcpcc.sweep`.
         title: title of the progress bar.
     """
     cases = [(cell, seed) for cell in cells for seed in seeds]
@@ -180,7 +180,7 @@ def show_changes(changes: Sequence[str], file: Path) -> None:
 def show(results: dict[str, Any], as_json: bool) -> None:
     import pandas as pd
 
-    from tcpcc.cli import plain_table, print_json
+    from tcpcc.cli.printing import plain_table, print_json
 
     if as_json:
         print_json(results)

@@ -26,13 +26,36 @@ except PackageNotFoundError:  # a checkout that was not installed
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless the program asks
 
 _named, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
-_TABLES = ("controllers", "queues")  # subpackages that can be called, to get a table of their parts
-__all__ += ["__version__", *_TABLES]
+_MODULES = {  # public names that are modules -> where they are
+    "analysis": "models.analysis",
+    "changes": "scenario.link_changes",
+    "controllers": "controllers",
+    "errors": "errors",
+    "metrics": "results.metrics",
+    "plots": "results.plots",
+    "queues": "queues",
+    "traces": "apps.traces",
+    "workloads": "scenario.workloads",
+}
+_TABLES = {  # public names of registries
+    "recoveries": ("transport.recovery", "RECOVERIES"),
+    "slow_starts": ("slow_start", "SLOW_STARTS"),
+}
+__all__ = sorted({*__all__, "__version__", *_MODULES, *_TABLES})
 
 
 def __getattr__(name: str) -> Any:
-    return import_module(f"{__name__}.{name}") if name in _TABLES else _named(name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
+    if name in _TABLES:
+        module, registry = _TABLES[name]
+        return getattr(import_module(f"{__name__}.{module}"), registry)
+    if name in __all__:
+        return _named(name)
+    former = import_module(f"{__name__}.former_names").FORMER_NAMES
+    hint = f"; it is tc.{former[name]} now" if name in former else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -260,8 +260,14 @@ class Definition:
 D = TypeVar("D", bound=Definition)
 
 
+class UnknownNameError(ScenarioError, KeyError):
+    """A name that no definition of a registry has."""
+
+    __str__ = Exception.__str__  # a KeyError shows its text in quotes
+
+
 class Registry(Mapping[str, D], Generic[D]):
-    """The definitions of one kind by name, in alphabetical order.
+    """The definitions of one kind by name, in alphabetical order; a call returns them as a table.
 
     Other installed packages offer definitions by entry points (:mod:`tcpcc.plugins`). One is
     loaded when its name is looked up, all when names are listed.
@@ -311,12 +317,23 @@ class Registry(Mapping[str, D], Generic[D]):
         if isinstance(name, str) and name in self:
             return self[name]
         own = f"; your own {self.kind}: import the file that registers it (--import FILE)"
-        raise ScenarioError(f"{unknown(self.kind, name, self.names())}{own}")
+        raise UnknownNameError(f"{unknown(self.kind, name, self.names())}{own}")
+
+    def __call__(self) -> pd.DataFrame:
+        """`table`: ``tc.controllers()``."""
+        return self.table()
 
     def __getitem__(self, name: str) -> D:
         if name not in self._known:
             self._take(name)
+        if name not in self._known:
+            return self.find(name)  # which raises
         return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, str) and name not in self._known:
+            self._take(name)
+        return name in self._known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -397,19 +414,17 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == "tcpcc"
 
 
-def callable_module(
-    name: str, function: Callable[..., Any], registry: Registry[Any] | None = None
-) -> None:
-    """Let a call of module `name` call `function`: ``tcpcc.controllers()`` returns a table although
-    it is a subpackage. ``tcpcc.controllers["reno"]`` finds a definition of `registry`."""
+def module_of(registry: Registry[Any], name: str) -> None:
+    """Let the module `name` be used as `registry`: ``tcpcc.controllers["reno"]``, although it is a
+    subpackage."""
 
-    class _Callable(ModuleType):
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return function(*args, **kwargs)
+    class _RegistryModule(ModuleType):
+        def __getattr__(self, attribute: str) -> Any:
+            if attribute.startswith("_") or not hasattr(Registry, attribute):
+                raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+            return getattr(registry, attribute)
 
-        def __getitem__(self, key: str) -> Any:
-            if registry is None:
-                raise TypeError(f"{name} has no entries; call it: {name}(...)")
-            return registry.find(key)
-
-    sys.modules[name].__class__ = _Callable
+    for method in ("__call__", "__getitem__", "__contains__", "__iter__", "__len__"):
+        bound = getattr(registry, method)
+        setattr(_RegistryModule, method, lambda _, *given, _bound=bound: _bound(*given))
+    sys.modules[name].__class__ = _RegistryModule

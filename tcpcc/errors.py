@@ -1,4 +1,4 @@
-"""Errors for users: one line with the field, its value and the allowed values."""
+"""Errors and warnings for users, `tc.errors`: one line with field, value and what is allowed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,60 @@ class TcpccError(Exception):
 
 class ScenarioError(TcpccError, ValueError):
     """An invalid scenario, setting or request; raised before anything runs."""
+
+
+class ResourceError(TcpccError):
+    """A run that would take more than the machine has."""
+
+
+class RuleError(TcpccError, ArithmeticError):
+    """A rule divided by zero, or left an invalid window, pacing rate or time of a timer."""
+
+
+class SweepError(TcpccError):
+    """Some simulations of a sweep failed; all others are finished.
+
+    Attributes:
+        finished: as in `SweepInterrupted`.
+        failed: the errors by the index of the scenario.
+    """
+
+    def __init__(self, message: str, finished: Any, failed: dict[int, Exception]) -> None:
+        super().__init__(message)
+        self.finished = finished
+        self.failed = failed
+
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.finished, self.failed)
+
+
+class SweepInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a sweep.
+
+    Attributes:
+        finished: results so far: the list of runs, with None for unfinished ones; if runs are
+            measured, the table of the measured rows.
+    """
+
+    def __init__(self, message: str, finished: Any) -> None:
+        super().__init__(message)
+        self.finished = finished
+
+
+class NoEquilibriumError(TcpccError):
+    """No equilibrium was found."""
+
+
+class NotSmoothError(TcpccError):
+    """A rule switches at the equilibrium, so the smooth limit cannot be linearised there."""
+
+
+class LongRun(UserWarning):
+    """A run that takes more than a minute."""
+
+
+class ModelWarning(UserWarning):
+    """A model may be inaccurate here; the message says where."""
 
 
 class CacheWarning(UserWarning):

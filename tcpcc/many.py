@@ -1,4 +1,4 @@
-"""Many simulations: in parallel, resumable, with a progress bar.
+"""Many simulations in the background: parallel, resumable, with a progress bar.
 
 Simulations run in threads, since the engines release the interpreter lock. The SimPy driver does
 not release it and runs in processes. Inside `with on_cluster("dask")` (or "ray"), or joblib's own
@@ -7,7 +7,6 @@ not release it and runs in processes. Inside `with on_cluster("dask")` (or "ray"
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import logging
 import os
@@ -25,7 +24,17 @@ from typing import TYPE_CHECKING, Any
 from tcpcc.bars import bar
 from tcpcc.engine.framing import digest
 from tcpcc.engine.source import encoded
-from tcpcc.errors import ScenarioError, ScenarioWarning, TcpccError, refuse, unknown, warn, whole
+from tcpcc.errors import (
+    ModelWarning,
+    ScenarioWarning,
+    SweepError,
+    SweepInterrupted,
+    TcpccError,
+    refuse,
+    unknown,
+    warn,
+    whole,
+)
 from tcpcc.files import clean
 from tcpcc.results import Run, shelf
 from tcpcc.scenario.sources import definitions
@@ -37,81 +46,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
 
 _log = logging.getLogger(__name__)
-
-
-class SweepError(TcpccError):
-    """Some simulations of a sweep failed; all others are finished.
-
-    Attributes:
-        finished: as in `SweepInterrupted`.
-        failed: the errors by the index of the scenario (from `sweep`: of the grid point).
-    """
-
-    def __init__(self, message: str, finished: Any, failed: dict[int, Exception]) -> None:
-        super().__init__(message)
-        self.finished = finished
-        self.failed = failed
-
-    def __reduce__(self) -> Any:
-        return type(self), (str(self), self.finished, self.failed)
-
-
-class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep.
-
-    Attributes:
-        finished: results so far: from `simulate_many` the list of runs, with None for unfinished
-            ones; from `sweep` the table of the measured rows.
-    """
-
-    def __init__(self, message: str, finished: Any) -> None:
-        super().__init__(message)
-        self.finished = finished
-
-
-def simulate_many(
-    scenarios: Iterable[Scenario],
-    *,
-    model: str = "packet",
-    jobs: int | None = None,
-    cache: str | Path | None = None,
-    keep_from: float = 0.0,
-    processes: bool = False,
-    progress: bool | None = None,
-    title: str | None = None,
-    **options: Any,
-) -> list[Run]:
-    """Simulate every scenario; the runs are returned in the order of the scenarios.
-
-    Equal scenarios are simulated once.
-
-    Args:
-        scenarios: the scenarios to simulate.
-        model: as in `simulate`.
-        jobs: number of parallel simulations. Default: one per processor.
-        cache: folder in which each run is saved as soon as it is finished; created if necessary.
-            Saved runs are loaded, not simulated, so an interrupted sweep can resume. A saved run
-            is used only if scenario, model, options, the controllers' rules and the code of tcpcc
-            are all unchanged. If a run cannot be saved, a warning says so, once.
-        keep_from: least CPU time of a run that is saved, s. Saving and loading take some
-            milliseconds per run.
-        processes: use processes instead of threads. Threads run the compiled loop in parallel, but
-            not the few milliseconds that each run takes outside it. Useful for hundreds of short
-            runs, since a process takes seconds to start. The SimPy driver always uses processes. A
-            backend chosen with `joblib.parallel_config` takes precedence.
-        progress: show a progress bar. Default: only on a terminal or in a notebook.
-        title: title of the bar.
-        **options: options of `simulate`: driver, trace, ...
-
-    Raises:
-        SweepInterrupted: on Ctrl-C; finished runs are in its `finished`, and in the cache.
-        SweepError: some scenarios failed; all others have been simulated. The error names the first
-            failure and holds the finished runs and all errors.
-        ScenarioError: with a cache, an option is not a number, a string or None.
-    """
-    settings: dict[str, Any] = {"cache": cache, "keep_from": keep_from, "processes": processes}
-    with Simulations(scenarios, model, jobs=jobs, **settings, **options) as simulations:
-        return simulations.runs(progress, title)
 
 
 @contextmanager
@@ -165,7 +99,7 @@ class Simulations:
     Args:
         scenarios: the scenarios to simulate.
         model: one model for all scenarios, or a list with one per scenario.
-        jobs, cache, keep_from, processes, **options: as in `simulate_many`.
+        jobs, cache, cache_from, processes, **options: as in `tcpcc.sweep`.
     """
 
     def __init__(
@@ -175,7 +109,7 @@ class Simulations:
         *,
         jobs: int | None = None,
         cache: str | Path | None = None,
-        keep_from: float = 0.0,
+        cache_from: float = 0.0,
         processes: bool = False,
         **options: Any,
     ) -> None:
@@ -184,7 +118,7 @@ class Simulations:
         for index, scenario in enumerate(self._scenarios):
             require_scenario(scenario, f"scenarios[{index}]")
         self._cache = cache
-        self._keep_from = keep_from
+        self._cache_from = cache_from
         self._prefer = "processes" if processes or options.get("driver") == "simpy" else "threads"
         self._options = options
         self._models = [model] * len(self._scenarios) if isinstance(model, str) else list(model)
@@ -230,14 +164,14 @@ class Simulations:
         """All runs, in the order of the scenarios.
 
         Args:
-            progress, title: as in `simulate_many`.
+            progress, title: as in `tcpcc.sweep`.
             finished: called with the index of each scenario when its run is finished.
             at_last: called when the last simulations are running and a processor becomes idle; in
                 any case before `runs` returns.
 
         Raises:
-            SweepInterrupted: as in `simulate_many`.
-            SweepError: as in `simulate_many`.
+            SweepInterrupted: as in `tcpcc.sweep`.
+            SweepError: as in `tcpcc.sweep`.
         """
         runs: list[Run | None] = [None] * len(self._scenarios)
         failed: dict[int, Exception] = {}
@@ -251,11 +185,11 @@ class Simulations:
                     failed[index] = run
         except KeyboardInterrupt:
             done = sum(run is not None for run in runs)
-            raise SweepInterrupted(told_interrupted(done, len(runs), self._cache), runs) from None
+            raise SweepInterrupted(interruption_text(done, len(runs), self._cache), runs) from None
         if failed:
             first = min(failed)
-            name = _title(first, self._scenarios[first])
-            raise SweepError(told_failed(failed, len(runs), name), runs, failed)
+            name = title_of(first, self._scenarios[first])
+            raise SweepError(failure_text(failed, len(runs), name), runs, failed)
         return [run for run in runs if run is not None]
 
     def finished(
@@ -334,7 +268,7 @@ class Simulations:
                 self._models[key],
                 self._options,
                 self._places[key],
-                self._keep_from,
+                self._cache_from,
                 self._id,
                 silent,
             )
@@ -358,41 +292,22 @@ def _lost(error: Exception) -> TcpccError:
     )
 
 
-def _title(index: int, scenario: Scenario) -> str:
+def title_of(index: int, scenario: Scenario) -> str:
     """A scenario's name in messages."""
     kinds = [f.controller if isinstance(f, Flow) else "cbr" for f in scenario.flows]
     shown = ", ".join(kinds[:3]) + (f" and {len(kinds) - 3} more" if len(kinds) > 3 else "")
     return f"scenarios[{index}] ({shown}; {scenario.duration:g} s, seed {scenario.seed})"
 
 
-def told_failed(failed: Mapping[int, Exception], total: int, name: str) -> str:
+def failure_text(failed: Mapping[int, Exception], total: int, name: str) -> str:
     first = failed[min(failed)]
     kind = "" if isinstance(first, TcpccError) else f"{type(first).__name__}: "
     return f"{len(failed)} of {total} runs failed; {name}: {kind}{' '.join(str(first).split())}"
 
 
-def told_interrupted(done: int, total: int, cache: str | Path | None) -> str:
+def interruption_text(done: int, total: int, cache: str | Path | None) -> str:
     where = f"kept in {cache}; run it again to resume" if cache else "in this error's `finished`"
     return f"interrupted with {done} of {total} runs finished, {where}"
-
-
-def check_axes(make: Callable[..., Any], axes: Sequence[str]) -> None:
-    """Refuse axes that `make` does not take, and too few of them."""
-    try:
-        signature = inspect.signature(make)
-    except (TypeError, ValueError):  # of some builtins
-        return
-    try:
-        signature.bind(**dict.fromkeys(axes))
-    except TypeError as error:
-        taken = [n for n, p in signature.parameters.items() if p.kind in _BY_NAME]
-        for name in axes:
-            if name not in taken:
-                raise unknown("axis", name, taken) from None
-        raise ScenarioError(f"axes {', '.join(axes) or '(none)'}: {error} of `make`") from None
-
-
-_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 # After the end of a sweep nothing is saved; the end waits for a save in progress.
@@ -403,7 +318,6 @@ _numbers = itertools.count()
 
 def _silenced() -> list[type[Warning]]:
     """The warnings before a run that this process ignores."""
-    from tcpcc.models.limits import ModelWarning
 
     def action(category: type[Warning]) -> str:
         plain = ((what, of) for what, text, of, file, _ in warnings.filters if not (text or file))
@@ -418,7 +332,7 @@ def _one(
     model: str,
     options: dict[str, Any],
     place: Path | None,
-    keep_from: float,
+    cache_from: float,
     sweep_id: tuple[int, int],
     silent: Sequence[type[Warning]] = (),
 ) -> tuple[int, Run | Exception, str | None]:
@@ -432,7 +346,7 @@ def _one(
         run = models.simulate(scenario, model=model, **options)
     except Exception as error:
         return key, error, None
-    if place is not None and not run.data.attrs["cpu_seconds"] < keep_from:
+    if place is not None and not run.data.attrs["cpu_seconds"] < cache_from:
         with _saving:
             if sweep_id in _running or sweep_id[0] != os.getpid():
                 try:

@@ -58,9 +58,9 @@ class Case:
         if self.many:
             return {
                 "packets": {},
-                **{f"packets, {n} representatives": {"representatives": n} for n in (200, 50)},
+                **{f"packets, {n} representatives": {"senders": n} for n in (200, 50)},
                 **{
-                    f"fluid, {n} representatives": {"model": "fluid", "representatives": n}
+                    f"fluid, {n} representatives": {"model": "fluid", "senders": n}
                     for n in (200, 50, 20)
                 },
             }

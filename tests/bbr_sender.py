@@ -1,9 +1,9 @@
 """A sender of BBR, version 2 or 3, that is told of one packet after the other."""
 
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.bbr3 import STARTUP
 
-BBR3 = get("bbr3")
+BBR3 = CONTROLLERS.find("bbr3")
 BDP = 100  # packets, of the sender below
 
 

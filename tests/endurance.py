@@ -41,7 +41,7 @@ def begin(todo: list[tc.Scenario], folder: Path) -> int:
     child = os.fork()
     if child == 0:
         try:
-            tc.simulate_many(todo, cache=folder, jobs=2)
+            tc.sweep(todo, cache=folder, jobs=2)
         finally:
             os._exit(0)
     return child
@@ -68,7 +68,7 @@ def kills(count: int, seed: int = 1) -> None:
             assert there <= now, "a run that was kept is gone"
             there = now
         resumed = len(there)
-        runs = tc.simulate_many(todo, cache=folder)
+        runs = tc.sweep(todo, cache=folder)
         litter = {path.name for path in folder.iterdir()} - kept(folder)
         assert not litter, f"left over: {sorted(litter)}"
         assert len(kept(folder)) == len(todo)

@@ -103,7 +103,7 @@ def change(draw: random.Random, links: list[str], flows: list[str]) -> tc.Change
 
 
 def scenario(draw: random.Random) -> tc.Scenario:
-    workloads = [tc.web("reno", rate=draw.uniform(0.1, 5))] if draw.random() < 0.2 else []
+    workloads = [tc.workloads.web("reno", rate=draw.uniform(0.1, 5))] if draw.random() < 0.2 else []
     net = network(draw)
     links = [link.name for link in net.links if math.isfinite(link.buffer)]  # not those of ACKs
     flows = [flow(draw) for _ in range(draw.randint(1, 6))]

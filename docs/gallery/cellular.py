@@ -16,7 +16,7 @@ NAMES = {"cubic": "CUBIC", "bbr": "BBR", "bbr3": "BBRv3", "copa": "Copa", "vegas
 
 def make(controller, seed):
     net = tc.dumbbell("6 Mbps", "20 ms", 3000)
-    changes = tc.cellular("bottleneck", until=60, seed=seed)
+    changes = tc.changes.cellular("bottleneck", until=60, seed=seed)
     return tc.Scenario(net, [tc.Flow(controller)], duration=60, changes=changes, interval="0.1 s")
 
 

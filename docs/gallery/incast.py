@@ -14,7 +14,7 @@ SERVERS = [1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48]
 KINDS = {
     "Reno, timeout ≥ 200 ms": ("reno", "droptail", {}),
     "Reno, timeout ≥ 2 ms": ("reno", "droptail", {"min_rto": 0.002, "rto_margin": 0.0}),
-    "DCTCP, timeout ≥ 200 ms": ("dctcp", tc.StepMark(threshold=20), {"ecn": "accurate"}),
+    "DCTCP, timeout ≥ 200 ms": ("dctcp", tc.queues.StepMark(threshold=20), {"ecn": "accurate"}),
 }
 
 

@@ -12,7 +12,9 @@ import numpy as np
 import tcpcc as tc
 
 FLOWS, RTTS = np.arange(10, 61, 5), np.linspace(0.1, 0.4, 16)
-RED = tc.RED(min_thresh=150, max_thresh=700, max_p=0.1, weight=5e-5, gentle=False, mean_packet=500)
+RED = tc.queues.RED(
+    min_thresh=150, max_thresh=700, max_p=0.1, weight=5e-5, gentle=False, mean_packet=500
+)
 
 
 def make(flows, rtt, **settings):
@@ -22,7 +24,7 @@ def make(flows, rtt, **settings):
     return tc.Scenario(net, [flow], duration=200, interval="0.1 s")
 
 
-found = tc.stability_map(make, flows=FLOWS, rtt=RTTS)
+found = tc.analysis.stability_map(make, flows=FLOWS, rtt=RTTS)
 with tc.plots.style():
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.2), layout="constrained")
     most = float(abs(found).max())

@@ -4,7 +4,7 @@ One Vegas and one Reno flow over 10 Mb/s and 40 ms: the share of Vegas for 100 b
 values of alpha (beta = alpha + 2), each a run of 30 s in the fluid model. Reno fills the buffer,
 and Vegas keeps alpha to beta packets of its own in it. The shares are equal (black line) where
 alpha is about a third of the buffer: with the usual alpha of 1 to 3 in tiny buffers only.
-`tc.batch` does all runs in under a minute.
+`tc.sweep(..., "means")` does all runs in under a minute.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ def make(buffer, alpha):
     return tc.Scenario(net, flows, duration=30)
 
 
-rates = tc.batch(make, buffer=BUFFERS, alpha=ALPHAS, after=10)["throughput"]
+rates = tc.sweep(make, "means", model="fluid", buffer=BUFFERS, alpha=ALPHAS, after=10)["throughput"]
 share = (rates.isel(flow=0) / rates.sum("flow")).transpose("alpha", "buffer")
 with tc.plots.style():
     figure, ax = plt.subplots(figsize=(5.8, 4), layout="constrained")

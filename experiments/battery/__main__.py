@@ -22,7 +22,7 @@ import tcpcc as tc
 from experiments.battery.measures import lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, phase_free
 from experiments.published import DATA
-from tcpcc.models.limits import ModelWarning
+from tcpcc.errors import ModelWarning
 
 STORED = DATA / "battery.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"

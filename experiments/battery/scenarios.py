@@ -163,7 +163,9 @@ def _transfers(number: int, size: int, until: float, rtt: float = 0.06) -> tc.Fl
 
 def _red(number: int, **settings: Any) -> Any:
     """RED for `number` flows with about ten packets of buffer each."""
-    return tc.RED(min_thresh=1.5 * number, max_thresh=6 * number, weight=0.2 / number, **settings)
+    return tc.queues.RED(
+        min_thresh=1.5 * number, max_thresh=6 * number, weight=0.2 / number, **settings
+    )
 
 
 def _one_rtt() -> None:
@@ -232,8 +234,8 @@ def _aqm() -> None:
     unlike = [flows("newreno", 10, 0.03), flows("cubic", 10, 0.09)]
     _bell(kind, "RED, NewReno and CUBIC", 40, 1, unlike, queue=_red(20))
     _bell(kind, "adaptive RED, 20 NewReno", 40, 1, [flows("newreno", 20)], queue="adaptive_red")
-    _bell(kind, "PI, 20 NewReno", 40, 1, [flows("newreno", 20)], queue=tc.PI(qref=80))
-    _bell(kind, "PI, 20 CUBIC", 40, 1, [flows("cubic", 20)], queue=tc.PI(qref=80))
+    _bell(kind, "PI, 20 NewReno", 40, 1, [flows("newreno", 20)], queue=tc.queues.PI(qref=80))
+    _bell(kind, "PI, 20 CUBIC", 40, 1, [flows("cubic", 20)], queue=tc.queues.PI(qref=80))
     _bell(kind, "PIE, 10 NewReno", 20, 2, [flows("newreno", 10)], queue="pie")
     _bell(kind, "PIE, 20 CUBIC", 50, 2, [flows("cubic", 20)], queue="pie")
     _bell(kind, "REM, 20 NewReno", 40, 1, [flows("newreno", 20)], queue="rem")
@@ -245,7 +247,7 @@ def _lots() -> None:
     _lot("3 hops, CUBIC", 3, 50, 100, "cubic", 4)
     _lot("4 hops, 12 NewReno each", 4, 50, 150, "newreno", 12)
     _lot("3 hops, RED", 3, 20, 150, "newreno", 8, _red(10))
-    _lot("3 hops, PI", 3, 20, 150, "newreno", 8, tc.PI(qref=40))
+    _lot("3 hops, PI", 3, 20, 150, "newreno", 8, tc.queues.PI(qref=40))
     _lot("3 hops, Vegas", 3, 20, 100, "vegas", 3)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import tcpcc as tc
 from experiments.records import Measured
 from experiments.seeds import means, seeds_up_to
-from tcpcc.controllers import Controller, get
+from tcpcc.controllers import CONTROLLERS, Controller
 
 SEEDS = seeds_up_to(3)
 PACKET = 1500
@@ -60,7 +60,7 @@ def _ignore(s, p, a):
 @cache
 def deaf() -> Controller:
     """BBRv3 without a response to marks."""
-    return dataclasses.replace(get("bbr3"), name="bbr3_deaf", on_mark=_ignore)
+    return dataclasses.replace(CONTROLLERS.find("bbr3"), name="bbr3_deaf", on_mark=_ignore)
 
 
 def queues(rate: float) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def queues(rate: float) -> dict[str, Any]:
     bdp = rate * HARM_RTT / (8 * PACKET)
     return {
         "drop-tail": None,
-        "CoDel": tc.CoDel(ecn=True),
-        "marks above BDP/4": tc.StepMark(threshold=bdp / 4),
-        "marks above BDP": tc.StepMark(threshold=bdp),
+        "CoDel": tc.queues.CoDel(ecn=True),
+        "marks above BDP/4": tc.queues.StepMark(threshold=bdp / 4),
+        "marks above BDP": tc.queues.StepMark(threshold=bdp),
     }
 
 
@@ -222,8 +222,8 @@ STUDIES: Mapping[str, Any] = {
 
 
 def measured(study: str, progress: bool | None = None) -> dict[Any, Measured]:
-    """Means over seeds of a study's number, by key; `progress` as in `tcpcc.simulate_many`."""
+    """Means over seeds of a study's number, by key; `progress` as in `tcpcc.sweep`."""
     make, number = STUDIES[study]
     scenarios = make()
-    runs = tc.simulate_many(scenarios.values(), progress=progress)
+    runs = tc.sweep(scenarios.values(), progress=progress)
     return means(number, dict(zip(scenarios, runs, strict=True)))

@@ -74,7 +74,7 @@ def simulated(
         points: the experiments.
         seed: seed of all of them.
         model: "packet" or "fluid".
-        jobs, progress: as in `tcpcc.simulate_many`.
+        jobs, progress: as in `tcpcc.sweep`.
         **settings: `ahead` and `window` of `scenarios.point`.
     """
     began = time.process_time()

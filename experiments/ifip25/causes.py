@@ -84,7 +84,7 @@ def ten(seed: int = 1) -> list[dict[str, object]]:
     item, rows = tables.ITEMS["ten"], []
     for name, change in TEN_CHANGES.items():
         cells: dict[Cell, dict[str, float]] = {}
-        runs = tc.simulate_many([change(cell.scenario(seed)) for cell in TEN_CELLS])
+        runs = tc.sweep([change(cell.scenario(seed)) for cell in TEN_CELLS])
         for cell, run in zip(TEN_CELLS, runs, strict=True):
             cells[cell] = tables.of_ten(run)
         numbers = tables.published(item) | {
@@ -119,7 +119,7 @@ def single() -> list[dict[str, object]]:
         cases = [
             change(cell.scenario(seed)) for cell in SINGLE_CELLS for seed in item.seeds["packet"]
         ]
-        rates = [tables.of_single(run)[tables.RATE] for run in tc.simulate_many(cases)]
+        rates = [tables.of_single(run)[tables.RATE] for run in tc.sweep(cases)]
         shares = np.reshape(rates, (len(SINGLE_CELLS), -1)).mean(axis=1) / 10
         rows.append(_shares(name, dict(zip(testbed, shares.tolist(), strict=True))))
     return rows

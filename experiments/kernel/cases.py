@@ -238,7 +238,7 @@ def scenario(
         processing: longest time that a Linux host takes to send a packet, s.
         **changes: transport settings that differ.
     """
-    queue = None if case.mark is None else tc.StepMark(threshold=case.mark)
+    queue = None if case.mark is None else tc.queues.StepMark(threshold=case.mark)
     net = tc.dumbbell(
         case.rate, case.delay, case.buffer, access_delay=0.0, loss=case.loss, queue=queue
     )

@@ -57,12 +57,12 @@ def queue(bottleneck: str, threshold: float) -> Any:
     codel = {"target": threshold, "ecn": True, "mtu": FRAME}
     dualpi2 = {"target": threshold, "min_thresh": 0.001, "range": 0, "mtu": FRAME}
     return {
-        "FIFO": tc.DropTail(),
-        "FIFO+ECN": tc.FQ(flows=1, ce_threshold=threshold),
-        "CoDel+ECN": tc.CoDel(**codel),
-        "FQ+ECN": tc.FQ(ce_threshold=threshold),
-        "FQ-CoDel": tc.FQCoDel(**codel),
-        "DualPI2": tc.DualPI2(**dualpi2),
+        "FIFO": tc.queues.DropTail(),
+        "FIFO+ECN": tc.queues.FQ(flows=1, ce_threshold=threshold),
+        "CoDel+ECN": tc.queues.CoDel(**codel),
+        "FQ+ECN": tc.queues.FQ(ce_threshold=threshold),
+        "FQ-CoDel": tc.queues.FQCoDel(**codel),
+        "DualPI2": tc.queues.DualPI2(**dualpi2),
     }[bottleneck]
 
 
@@ -161,7 +161,7 @@ UNRESPONSIVE = {"classic": (0.5e6, 12e6), "L4S": (12e6, 2e6)}
 
 def dualq(rate: float, rtt: float, flows: Sequence[Any], seed: int) -> tc.Scenario:
     """Flows through DualPI2 with the RFC's parameters; rate in bit/s, base RTT in s."""
-    net = tc.dumbbell(rate, rtt / 2, 10_000, queue=tc.DualPI2())
+    net = tc.dumbbell(rate, rtt / 2, 10_000, queue=tc.queues.DualPI2())
     return tc.Scenario(net, flows, duration=DURATION, interval=0.02, seed=seed)
 
 

@@ -72,7 +72,7 @@ def rows() -> list[dict[str, object]]:
     }  # fmt: skip
     table: list[dict[str, object]] = [{"change": "test-bed", **testbed}]
     for name, change in CHANGES.items():
-        runs = tc.simulate_many([changed(cell, seed, *change) for cell in CELLS for seed in SEEDS])
+        runs = tc.sweep([changed(cell, seed, *change) for cell in CELLS for seed in SEEDS])
         cells = [cell for cell in CELLS for _ in SEEDS]
         rates = [
             tables.of_mixture(cell, run)["prague"] for cell, run in zip(cells, runs, strict=True)

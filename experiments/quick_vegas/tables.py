@@ -65,7 +65,9 @@ def queue_recovery(run: tc.Run) -> float:
     """Time from the start of the CBR traffic until the queue stays near its final length, s."""
     cross = run.scenario.flows[1]
     assert cross.stop is not None
-    return tc.convergence_time(run.data["time"].values, run.queue().values, cross.start, cross.stop)
+    return tc.metrics.convergence_time(
+        run.data["time"].values, run.queue().values, cross.start, cross.stop
+    )
 
 
 def throughput_at_85(run: tc.Run) -> float:

@@ -17,7 +17,7 @@ from experiments import harness, number_store, published
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, of_each_seed, over_seeds
-from tcpcc.many import simulate_many
+from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def _pairs(numbers: Sequence[float | None]) -> dict[int, float]:
 def _by_seed(table: str, setting: str) -> BySeed:
     scenarios, quantities = ITEMS[table]
     chosen = scenarios(setting)
-    runs = simulate_many(list(chosen.values()), progress=False)
+    runs = sweep(list(chosen.values()), progress=False)
     return of_each_seed(quantities, dict(zip(chosen, runs, strict=True)))
 
 

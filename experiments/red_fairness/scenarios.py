@@ -203,7 +203,9 @@ QUEUES = ("drop-tail", "RED")
 
 def red(thresholds: tuple[float, float], setting: str = "B") -> QueueSpec:
     """RED with fixed thresholds in packets and the gains of `RED_SETTINGS`."""
-    return tc.RED(min_thresh=thresholds[0], max_thresh=thresholds[1], **RED_SETTINGS[setting])
+    return tc.queues.RED(
+        min_thresh=thresholds[0], max_thresh=thresholds[1], **RED_SETTINGS[setting]
+    )
 
 
 def mixed(
@@ -243,7 +245,7 @@ would start the last Vegas flow at 70 s, where the averages begin.)"""
 
 def connection_red(error: float = 0.0, setting: str = "B", **params: float) -> QueueSpec:
     """RED with thresholds 3 n and 4 n (section 3.4); `error` is the relative error of n."""
-    return tc.ConnectionRED(beta=3, error=error, **(RED_SETTINGS[setting] | params))
+    return tc.queues.ConnectionRED(beta=3, error=error, **(RED_SETTINGS[setting] | params))
 
 
 def joining(

@@ -160,8 +160,8 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
 def _equilibrium(lower: float) -> tuple[float, float]:
     """Vegas' rate divided by Reno's, and the queue, packets; NaN without an equilibrium."""
     try:
-        state = tc.equilibrium(studies.limit(lower))
-    except tc.NoEquilibriumError:
+        state = tc.analysis.equilibrium(studies.limit(lower))
+    except tc.errors.NoEquilibriumError:
         return np.nan, np.nan
     rates = state["rate"].values
     return rates[:5].mean() / rates[5:].mean(), float(state["queue"][0])

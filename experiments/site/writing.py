@@ -23,7 +23,7 @@ from experiments.paper_table import STYLE, PaperTable
 from experiments.records import MODELS, Record
 from experiments.site import other, pages, traces
 from tcpcc import Scenario
-from tcpcc.many import simulate_many
+from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -187,10 +187,10 @@ class _Page:
         if not known:
             chosen = {key: self.scenarios[key] for key in choice.keys}
             for model in self.item.models:
-                fresh = simulate_many(
+                fresh = sweep(
                     list(chosen.values()),
                     model=model,
-                    keep_from=1.0,
+                    cache_from=1.0,
                     **settings,
                 )
                 known[model] = dict(zip(chosen, fresh, strict=True))

@@ -17,7 +17,7 @@ from experiments.harness import Runs
 from experiments.records import Measured
 from experiments.seeds import means, over_seeds, tabulate
 from experiments.tcp_fusion import scenarios as s
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 
 Cells = dict[tuple[str, str], Measured]
 
@@ -50,7 +50,7 @@ def reduction(controller: str, ratio: float, congested: float = math.nan) -> flo
         ratio: RTT/RTTmin, at least 1.
         congested: RTT_cong/RTTmin, for ARENO.
     """
-    c = get(controller)
+    c = CONTROLLERS.find(controller)
     state, params, ack = c.example()
     window, base = 1000.0, 0.1
     ack.rtt = ack.srtt = ratio * base

@@ -18,10 +18,10 @@ Settings that the paper does not give, with the evidence for each:
 - Every packet is acknowledged, as in the text's description of slow start (item "settings" has
   delayed ACKs).
 - The hosts' Ethernets have 10 Mb/s and no delay. The reverse path has the same buffers.
-- Background traffic is `tcpcc.tcplib` with 8 conversations per second. This is the whole number for
-  which Reno's throughput, retransmissions and timeouts together are closest to Table IV (see item
-  "load"). The results for Vegas in this table are not fitted. Traffic starts 10 s before the
-  transfer. Each of the three buffers is used in 19 of the 57 runs.
+- Background traffic is `tcpcc.workloads.tcplib` with 8 conversations per second. This is the whole
+  number for which Reno's throughput, retransmissions and timeouts together are closest to Table IV
+  (see item "load"). The results for Vegas in this table are not fitted. Traffic starts 10 s before
+  the transfer. Each of the three buffers is used in 19 of the 57 runs.
 - Connections in fairness experiments start together, and the clocks of all hosts have the same
   phase, as in a simulator that starts its hosts together. The buffer is the largest of the others,
   20. Item "fairness_settings" has alternatives.
@@ -281,8 +281,8 @@ def traffic(
     connection = flow(kind, None, **path)
     return tc.Workload(
         connection,
-        tc.tcplib.CONVERSATIONS,
-        interarrival=tc.poisson(rate),
+        tc.workloads.tcplib.CONVERSATIONS,
+        interarrival=tc.workloads.poisson(rate),
         name="back" if reverse else "tcplib",
     )
 

@@ -35,7 +35,7 @@ def reproduce(options: argparse.Namespace) -> None:
     )
     table = tables.summary(lines)
     if options.json:
-        from tcpcc.cli import print_json
+        from tcpcc.cli.printing import print_json
 
         print_json(
             [
@@ -65,7 +65,7 @@ def _ranking(table: tables.Table) -> str:
     """Means over networks of the main measures as text, in the order of the ranks."""
     import pandas as pd
 
-    from tcpcc.cli import plain_table
+    from tcpcc.cli.printing import plain_table
 
     models = [m for m in tables.MODELS if any(key[2] == m for key in table)]
     table = tables.distinct(table)

@@ -71,7 +71,9 @@ NETWORKS: Mapping[str, Setting] = {
     "large": Setting("large BDP", 50, 0.04, 167),
     "shallow": Setting("shallow buffer", 10, 0.04, 7),
     "deep": Setting("deep buffer", 10, 0.04, 267),
-    "red": Setting("RED", 10, 0.04, 134, tc.RED(min_thresh=17, max_thresh=50, max_p=0.1, gentle=1)),
+    "red": Setting(
+        "RED", 10, 0.04, 134, tc.queues.RED(min_thresh=17, max_thresh=50, max_p=0.1, gentle=1)
+    ),
     "unlike": Setting("unlike RTTs", 10, 0.015, 67, further=0.045),
 }
 """The networks by name. Buffers are 1, 1/2, 1/10, 4, 2 and (of the mean RTT) about 1 times rate x

@@ -1,9 +1,10 @@
-"""Template files: ``tcpcc new controller``, ``scenario``, ``paper``; a package of a controller."""
+"""Templates: a controller, alone or as a package with its tests, a scenario, and a paper."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tcpcc.cli.checkout import required
 from tcpcc.errors import ScenarioError
 from tcpcc.files import whole_file
 
@@ -157,43 +158,56 @@ start = 10
 # rate = "5 Mbps"
 """
 
-PAPER = '''"""{title}: one function for each experiment. Run it: python {file}
+PAPER = """# experiments/{name}/__init__.py
+import tcpcc as tc
+from experiments.harness import Item, Paper
 
-Source: authors, "title", where, year.
+
+def runs():
+    net = tc.dumbbell("10 Mbps", "20 ms", buffer=50)
+    return {{c: tc.Scenario(net, [tc.Flow(c)], duration=60) for c in ("reno", "vegas")}}
+
+
+def used(runs):
+    return {{(controller, "utilization"): run.utilization() for controller, run in runs.items()}}
+
+
+PAPER = Paper("{name}", {{"table_1": Item(runs, used)}})
 """
 
-import tcpcc as tc
+PUBLISHED = """# experiments/data/{name}.toml
+[paper]
+title = "{title}"
+authors = ["A. Researcher"]
+bibtex = "@misc{{{name}}}"
 
-#: Published values by name.
-PUBLISHED = {{"reno, Jain index": 1.0}}
+[[item]]
+name = "table_1"
+title = "Utilization of one flow"
+source = "Table 1"
+
+  [[item.block]]
+  rows = ["reno", "vegas"]
+  columns = ["utilization"]
+  unit = "1"
+  published.reno = [0.99]
+  published.vegas = [0.99]
+
+  [[item.measured]]
+  text = "share of time in which the bottleneck sends"
+
+  [[item.tolerance]]
+  absolute = 0.02
+  reason = "two digits are published"
+"""
 
 
-def table_1(seed):
-    """Two flows on one link, as in the paper's section ..."""
-    net = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
-    return tc.Scenario(net, [tc.Flow("reno"), tc.Flow("reno", start=1)], duration=60, seed=seed)
-
-
-if __name__ == "__main__":
-    found = tc.sweep(
-        table_1, {{"jain": lambda run: run.jain_index(after=10)}}, seed=range(1, 6)
-    )
-    print(found)
-    print("published:", PUBLISHED)
-'''
-
-TEMPLATES = {
-    "controller": (CONTROLLER, ".py"),
-    "scenario": (SCENARIO, ".toml"),
-    "paper": (PAPER, ".py"),
-}
-
-
-def write(kind: str, name: str, package: bool = False) -> Path:
-    """Write a template of the given kind and name to the current folder; return its path.
+def write(kind: str, name: str, package: bool = False) -> list[Path]:
+    """Write a template of the given kind and name; return the paths of what it wrote.
 
     Args:
-        kind: "controller", "scenario" or "paper".
+        kind: "controller" and "scenario" are files in the current folder; "paper" is a package of
+            the checkout's `experiments` and its data file, which `tcpcc reproduce` reads.
         name: an identifier.
         package: write the folder tcpcc_NAME, an installable package whose entry point offers the
             controller, with its tests.
@@ -201,29 +215,41 @@ def write(kind: str, name: str, package: bool = False) -> Path:
     Raises:
         ScenarioError: the name is not an identifier, the file or folder exists, or a package of
             another kind is asked for.
+        TcpccError: a paper without a checkout.
     """
-    text, suffix = TEMPLATES[kind]
     if not name.isidentifier():
         raise ScenarioError(f"name = {name!r}: must be letters, digits and _, such as 'my_{kind}'")
     if package and kind != "controller":
         raise ScenarioError(f"--package: is for a controller, not for a {kind}")
     module = f"tcpcc_{name}"
-    path = Path(module if package else name + suffix)
-    if path.exists():
-        raise ScenarioError(f"{path}: already exists")
-    texts = {path: text}
-    if package:
+    importing = ""
+    if kind == "scenario":
+        texts = {Path(f"{name}.toml"): SCENARIO}
+    elif kind == "paper":
+        folder = required() / "experiments"
         texts = {
-            path / "pyproject.toml": PYPROJECT,
-            path / "README.md": README,
-            path / module / "__init__.py": text,
-            path / "tests" / f"test_{name}.py": TESTS,
+            folder / name / "__init__.py": PAPER,
+            folder / "data" / f"{name}.toml": PUBLISHED,
         }
+    elif package:
+        texts = {
+            Path(module) / "pyproject.toml": PYPROJECT,
+            Path(module) / "README.md": README,
+            Path(module) / module / "__init__.py": CONTROLLER,
+            Path(module) / "tests" / f"test_{name}.py": TESTS,
+        }
+    else:
+        texts = {Path(f"{name}.py"): CONTROLLER}
+        importing = f" --import {name}.py"
+    shown = [Path(module)] if package else list(texts)
+    for path in shown:
+        if path.exists():
+            raise ScenarioError(f"{path}: already exists")
     known = {
         "name": name,
         "title": name.replace("_", " ").capitalize(),
-        "file": path,
-        "importing": "" if package else f" --import {path}",
+        "file": shown[0],
+        "importing": importing,
         "module": module,
         "project": module.replace("_", "-"),
     }
@@ -231,4 +257,4 @@ def write(kind: str, name: str, package: bool = False) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as part:
             part.write_text(template.format(**known), encoding="utf-8")
-    return path
+    return shown

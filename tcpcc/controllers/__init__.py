@@ -1,17 +1,13 @@
-"""Congestion controllers, one file each. Importing the package registers them all."""
+"""The controllers by name, one file each; ``tc.controllers()`` is a table of them.
+
+Importing the package registers them all.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tcpcc.controllers.controller import (
-    CONTROLLERS,
-    SAMPLE,
-    WINDOW,
-    Controller,
-    get,
-    names,
-)
-from tcpcc.definition import Param, State, callable_module, register
+from tcpcc.controllers.controller import CONTROLLERS, SAMPLE, WINDOW, Controller
+from tcpcc.definition import Param, State, module_of, register
 from tcpcc.engine.subset import trusted
 
 with trusted():
@@ -25,9 +21,7 @@ __all__ = [
     "Controller",
     "Param",
     "State",
-    "get",
-    "names",
     "register",
 ]
 
-callable_module(__name__, CONTROLLERS.table, CONTROLLERS)
+module_of(CONTROLLERS, __name__)

@@ -52,7 +52,7 @@ state `wake_at`              s, time of the next ``on_timer``
 `chance`                     the state has a random stream: ``uniform(s)`` of `engine.streams`
 `exact`                      rules depend on values that means hide, such as a flag that changes
                              every round, or the sign of the difference of two RTTs. All models run
-                             the controller; `tc.equilibrium` and `tc.stability` refuse it
+                             the controller; `tc.analysis` refuses it
 `coupled`                    the state has `members`, the number of flows in the flow's group
                              (``Flow(group=...)``), 1 without a group. ``member(s, i)`` of
                              `engine.jit` is the state of each, for a rule to read
@@ -297,7 +297,7 @@ class Controller(Definition):
         window: "shared": the transport too changes cwnd, in recovery and after idle periods; "own":
             only the rules do, and `every_ack` is set.
         chance: the state has a random stream.
-        exact: rules depend on values that means hide; `tc.equilibrium` refuses the controller.
+        exact: rules depend on values that means hide; `tc.analysis` refuses the controller.
         coupled: rules read the states of all flows of the flow's group.
         header: header fields that every data packet carries, for routers to read and write: name ->
             the state variable with the value sent, or a number of words sent as 0. ``a.name`` is
@@ -504,6 +504,3 @@ CONTROLLERS: Registry[Controller] = Registry(
     "controller", "tcpcc.controllers", ("recovery", "slow_start", "source")
 )
 Controller.registry = CONTROLLERS
-
-get = CONTROLLERS.find
-names = CONTROLLERS.names

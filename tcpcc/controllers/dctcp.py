@@ -9,7 +9,7 @@ Source: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257, s
 (4)  loss, timeout: as Reno
 
 g = 1/16; alpha starts at 1, so that the first mark halves the window. DCTCP requires a queue that
-marks above a threshold (`tc.StepMark`) and a receiver that reports every mark:
+marks above a threshold (`tc.queues.StepMark`) and a receiver that reports every mark:
 ``Transport(ecn="accurate")``.
 
 Differences from RFC 8257

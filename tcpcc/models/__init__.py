@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.jit import announce_compilation
 from tcpcc.errors import ScenarioError, refuse, unknown
-from tcpcc.models.blame import RuleError
-from tcpcc.models.costs import LongRun, ResourceError, check_cost, estimate
+from tcpcc.models.costs import check_cost, estimate
 from tcpcc.models.estimates import Estimate
 from tcpcc.models.packet import DRIVERS
 from tcpcc.scenario import Scenario
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MODELS",
     "Estimate",
-    "LongRun",
     "Model",
-    "ResourceError",
-    "RuleError",
     "estimate",
     "simulate",
 ]
@@ -57,21 +53,21 @@ MODELS = {
         Model(
             "packet",
             "every packet and every ACK; with trains, several packets in an event",
-            ("driver", "trace", "stream", "trains", "representatives"),
+            ("driver", "trace", "stream", "trains", "senders"),
             "tcpcc.models.packet.handlers",
             20,
         ),
         Model(
             "fluid",
             "an ordinary differential equation for each flow, with jumps at losses",
-            ("steps", "representatives"),
+            ("steps", "senders"),
             "tcpcc.models.fluid.fluid_step",
             10,
         ),
         Model(
             "hybrid",
             "foreground flows as packets, background flows in trains or fluid, in the same queues",
-            ("driver", "trace", "trains", "steps", "representatives"),
+            ("driver", "trace", "trains", "steps", "senders"),
             "tcpcc.models.trains.train_events",
             20,
         ),
@@ -80,15 +76,16 @@ MODELS = {
 
 
 FORMER_MODELS = {
-    "meanfield": 'use "fluid"; tc.equilibrium and tc.stability analyse its smooth limit',
+    "meanfield": 'use "fluid"; tc.analysis.equilibrium and its like analyse its smooth limit',
     "ode": 'use "fluid"',
 }
 FORMER_OPTIONS = {
+    "representatives": "the option is called senders",
     "per_rtt": "give trains=16, in the packet model or the hybrid",
     "step": "the fluid model has steps, the number of steps in a round trip",
     "marking": "give the flows transport=tc.Transport(ecn=...) and the queue ecn=True",
 }
-COUNT = ("trains", "steps", "representatives")  # options on which the cost depends
+COUNT = ("trains", "steps", "senders")  # options on which the cost depends
 
 
 def check_model(model: str) -> None:
@@ -141,7 +138,7 @@ def simulate(
             train is lost. Default: none in the packet model, 16 for the hybrid's background.
             Fluid model, and hybrid with a background of fluid: ``steps`` in the shortest base
             round-trip time (fluid model: default 20).
-            All: ``representatives``, the largest number of senders simulated for one flow with a
+            All: ``senders``, the largest number of senders simulated for one flow with a
             ``count`` (default: all in the packet model, else 100). Each packet of such a sender
             stands for one packet of each of its flows; see `docs/models.md`.
 

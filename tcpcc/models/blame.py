@@ -20,15 +20,11 @@ import numpy as np
 from tcpcc.controllers.controller import Controller
 from tcpcc.engine.jit import index_at, record_view
 from tcpcc.engine.source import global_names
-from tcpcc.errors import TcpccError
+from tcpcc.errors import RuleError
 
 if TYPE_CHECKING:
     from tcpcc.models.queue_memory import QueueMemory
     from tcpcc.scenario.network import Link
-
-
-class RuleError(TcpccError, ArithmeticError):
-    """A rule divided by zero, or left an invalid window, pacing rate or time of a timer."""
 
 
 class Suspect(NamedTuple):

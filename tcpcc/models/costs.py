@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.memory import memory_left
-from tcpcc.errors import TcpccError, positive, warn
+from tcpcc.errors import LongRun, ResourceError, positive, warn
 from tcpcc.models.estimates import Estimate, Options
 from tcpcc.models.packet.packet_cost import is_short_run
 from tcpcc.scenario.spec import require_scenario
@@ -28,14 +28,6 @@ COSTS = {  # module with the function cost(scenario, resolved, options), by mode
 TRAINS = "tcpcc.models.trains.trains_cost"  # the same of the packet model in trains
 
 
-class ResourceError(TcpccError):
-    """A run that would take more than the machine has."""
-
-
-class LongRun(UserWarning):
-    """A run that takes more than a minute."""
-
-
 def estimate(
     scenario: Scenario,
     model: str = "packet",
@@ -45,13 +37,13 @@ def estimate(
     steps: float | None = None,
     stream: object = None,
     trains: float | None = None,
-    representatives: float = math.inf,
+    senders: float = math.inf,
 ) -> Estimate:
     """Estimate the cost of `simulate` with the same arguments; nothing is simulated.
 
     Args:
         scenario: the scenario that would be simulated.
-        model, driver, trace, steps, stream, trains, representatives: as in `simulate`.
+        model, driver, trace, steps, stream, trains, senders: as in `simulate`.
 
     Returns:
         Packets, steps, CPU seconds and bytes, accurate to about a factor of three.
@@ -75,7 +67,7 @@ def estimate(
         0.0 if trains is None else positive("trains", trains),
         None if steps is None else positive("steps", steps),
         bool(stream),
-        representatives,
+        senders,
     )
     cost = import_module(TRAINS if in_trains else COSTS[model]).cost
     return cost(scenario, scenario.resolve(expand=False), options)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART
+from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -65,29 +66,24 @@ class Options:
     trains: float = 0.0  # in a round trip; 0: none
     steps: float | None = None
     stream: bool = False
-    representatives: float = math.inf
+    senders: float = math.inf
 
-    def most(self, by_default: int) -> float:
-        """The largest number of senders of a flow in a model with a finite default."""
-        return self.representatives if self.representatives < math.inf else by_default
+    def limits(self, by_default: float = math.inf) -> Senders:
+        """The largest number of senders of a flow."""
+        number = self.senders if self.senders < math.inf else by_default
+        return Senders(number, number)
 
 
-def senders(resolved: Resolved, foreground: float, background: float) -> list[float]:
-    """The number of senders of each flow, at most `foreground`, or `background` of one that has
-    ``background=True``."""
-    most = (foreground, background)
-    return [
-        min(getattr(flow.spec, "count", 1), most[getattr(flow.spec, "background", False)])
-        for flow in resolved.flows
-    ]
+def sender_counts(resolved: Resolved, senders: Senders) -> list[int]:
+    """The number of senders of each flow."""
+    return [senders.of(flow.spec) for flow in resolved.flows]
 
 
 def record_memory(
     scenario: Scenario,
     resolved: Resolved,
     options: Options,
-    foreground: float = math.inf,
-    background: float = math.inf,
+    senders: Senders,
     all_flows: bool = False,
 ) -> float:
     """Bytes of a run's record and of its flows.
@@ -95,10 +91,10 @@ def record_memory(
     Args:
         scenario, resolved: the scenario, and the scenario resolved without expansion.
         options: arguments of `simulate`.
-        foreground, background: largest number of senders of a foreground and of a background flow.
+        senders: largest number of senders of a flow.
         all_flows: whether flows with ``record=False`` have series too.
     """
-    counts = senders(resolved, foreground, background)
+    counts = sender_counts(resolved, senders)
     rows = sum(counts) + len(resolved.rows) - len(resolved.flows)
     if not all_flows:
         rows -= sum(counts[k] for k in set(range(len(counts))) - set(resolved.recorded))

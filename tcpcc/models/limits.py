@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import ScenarioWarning, warn
+from tcpcc.errors import ModelWarning, ScenarioWarning, warn
 from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:
@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 SMALL_WINDOW = 4  # packets
-
-
-class ModelWarning(UserWarning):
-    """A model may be inaccurate here; the message says where."""
 
 
 def warn_of_unread_headers(resolved: Resolved) -> None:

@@ -1,6 +1,9 @@
-"""Queue disciplines, one file each, written like controllers."""
+"""The queue disciplines by name, one file each; ``tc.queues()`` is a table of them.
 
-from tcpcc.definition import callable_module
+A link takes one with its parameters: ``tc.dumbbell(..., queue=tc.queues.RED(min_thresh=5))``.
+"""
+
+from tcpcc.definition import module_of
 from tcpcc.engine.subset import trusted
 from tcpcc.queues.discipline import QUEUES, Discipline, QueueSpec
 
@@ -56,4 +59,4 @@ __all__ = [
     "XCPRouter",
 ]
 
-callable_module(__name__, QUEUES.table, QUEUES)
+module_of(QUEUES, __name__)

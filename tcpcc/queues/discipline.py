@@ -19,8 +19,8 @@ a field that is not known there is NaN. A full buffer drops the packet in any ca
 `ecn` calls :func:`notify`.
 
 A discipline that only acts on arrival costs no event. ``on_departure`` or ``on_select`` makes its
-link a scheduled one, with an event per departure. `tcpcc.equilibrium` takes a discipline only if
-it has ``on_fluid`` or `in_amounts`; in the fluid model the others decide about whole packets.
+link a scheduled one, with an event per departure. `tcpcc.analysis` takes a discipline only if it
+has ``on_fluid`` or `in_amounts`; in the fluid model the others decide about whole packets.
 
 With several `inner` queues ``on_arrival`` sets `q.inner`, the packet's queue (0, 1, ...);
 `q.waiting[i]`, `q.waiting_bytes[i]`, `q.head_at[i]` and `q.head_size[i]` describe inner queue `i`.
@@ -59,6 +59,7 @@ from tcpcc.definition import (
 )
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.engine.subset import Fields, check_rule, fields_read
+from tcpcc.errors import ScenarioError
 
 #: What a rule may read, and set where it says "out": name -> (unit, meaning).
 SAMPLE: dict[str, tuple[str, str]] = {
@@ -174,17 +175,17 @@ class Discipline(Definition):
 
     def __post_init__(self) -> None:
         if self.in_amounts and (self.on_fluid or self.on_arrival is None or self.inner != 1):
-            raise ValueError(
+            raise ScenarioError(
                 f"queue {self.name!r}: in_amounts needs on_arrival and one inner queue, and takes"
                 " no on_fluid"
             )
         if self.on_interval and not (self.is_scheduled or (self.on_arrival and self.fluid_rule)):
-            raise ValueError(
+            raise ScenarioError(
                 f"queue {self.name!r}: on_interval needs on_arrival and on_fluid, or on_departure"
                 " or on_select"
             )
         if self.inner != 1 and not (self.on_select and self.on_arrival and self.inner > 1):
-            raise ValueError(
+            raise ScenarioError(
                 f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival"
                 " and on_select"
             )
@@ -196,13 +197,13 @@ class Discipline(Definition):
                 check_rule(f"queue {self.name!r}, {rule_name}", rule, self._records)
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
-                raise ValueError(
+                raise ScenarioError(
                     f"queue {self.name!r}: record {name!r} is not a number of its state:"
                     f" {', '.join(n for n, v in self.state.items() if v.size == 1)}"
                 )
 
     def __call__(self, **params: float | bool) -> QueueSpec:
-        """The discipline with these parameters, for a link: ``tc.RED(min_thresh=5)``.
+        """The discipline with these parameters, for a link: ``tc.queues.RED(min_thresh=5)``.
 
         Raises:
             ScenarioError: a name that is not a parameter, a value out of its range.

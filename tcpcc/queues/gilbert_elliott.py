@@ -14,7 +14,7 @@ It is bad for a share p / (p + r) of the packets, in bursts of 1/r packets on av
 Differences from the papers
     The states change from packet to packet, not from bit to bit.
 Limits
-    There is no ``on_fluid``: `tcpcc.equilibrium` has no bursts and refuses this discipline. To
+    There is no ``on_fluid``: `tcpcc.analysis` has no bursts and refuses this discipline. To
     combine it with an active queue, put a link of infinite rate with this discipline before that
     queue's link.
 """

@@ -12,7 +12,7 @@ The link may be faster than `rate`. To combine it with another discipline, put a
 rate with this one before that discipline's link.
 
 Limits
-    There is no ``on_fluid``: `tcpcc.equilibrium` has no bursts and refuses this discipline.
+    There is no ``on_fluid``: `tcpcc.analysis` has no bursts and refuses this discipline.
 """
 
 from tcpcc.definition import Param, State, register

@@ -18,7 +18,7 @@ Differences from Linux
     Linux keeps tokens in ns of transmission time, and stops adding at the burst as (2) does.
     Linux' `latency` is the link's buffer here.
 Limits
-    There is no ``on_fluid``: a drop law cannot delay. For `tcpcc.equilibrium` use a link of the
+    There is no ``on_fluid``: a drop law cannot delay. For `tcpcc.analysis` use a link of the
     rate r.
 """
 

@@ -135,7 +135,7 @@ def in_flight(
 ) -> Axes:
     """Draw the packets that a capture shows to be sent and not acknowledged.
 
-    Arguments are those of `rtt`; the run must be one of `tcpcc.read_pcap` or the like.
+    Arguments are those of `rtt`; the run must be one of `tcpcc.traces.read_pcap` or the like.
     """
     return _lines(run, ax, "in_transit", 1.0, "In flight (packets)", flows, after, before)
 

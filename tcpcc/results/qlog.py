@@ -55,7 +55,7 @@ def write(file: IO[str], run: Run, numbers: Iterable[int]) -> int:
 
 
 def _facts(run: Run, chosen: set[int]) -> dict[str, Any]:
-    """What `tcpcc.read_qlog` needs besides the events."""
+    """What `tcpcc.traces.read_qlog` needs besides the events."""
     attrs = run.data.attrs
     flows = {}
     specs = [row.spec for row in recorded_rows(run)]

@@ -43,8 +43,8 @@ class Link(Record):
         delay: one-way propagation delay in s.
         buffer: size in packets, or in bytes if given with such a unit ("64 kB"); unlimited by
             default. The queue discipline decides whether the packet in transmission counts.
-        queue: queue discipline, such as `tc.RED(min_thresh=5, max_thresh=15)`, its name, or a
-            mapping with its name and parameters. Default: drop-tail.
+        queue: queue discipline, such as `tc.queues.RED(min_thresh=5)`, its name, or a mapping
+            with its name and parameters. Default: drop-tail.
         loss: probability in [0, 1) that a packet is lost at random.
         name: default "src>dst".
         record: whether a run records this link's queue and throughput; None: if its buffer is
@@ -384,7 +384,7 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
         return DropTail()
     if isinstance(queue, str):
         return QueueSpec(queue, ())
-    name, params = name_and_params("queue", queue, "a queue discipline such as tc.RED(...)")
+    name, params = name_and_params("queue", queue, "a queue discipline such as tc.queues.RED(...)")
     return QueueSpec(name, number_pairs("queue", params, QUEUES.find(name).params))
 
 

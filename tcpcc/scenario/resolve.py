@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
@@ -111,19 +111,29 @@ class Resolved:
         return tuple(k for k, row in enumerate(self.rows) if getattr(row.spec, "record", True))
 
 
+class Senders(NamedTuple):
+    """The largest number of senders of one flow with a `count`; of one with ``background=True`` it
+    is `background`."""
+
+    foreground: float = math.inf
+    background: float = math.inf
+
+    def of(self, spec: Flow | CBR) -> int:
+        """Number of senders of a flow."""
+        if not isinstance(spec, Flow):
+            return 1
+        return int(min(spec.count, self.background if spec.background else self.foreground))
+
+
 def resolve(
-    scenario: Scenario,
-    expand: bool = True,
-    at_most: float = math.inf,
-    foreground: float | None = None,
+    scenario: Scenario, expand: bool = True, senders: float | Senders = math.inf
 ) -> Resolved:
     """Resolve a scenario.
 
     Args:
         scenario: the scenario.
         expand: whether a flow with a `count` becomes that many flows, each with its own start.
-        at_most: largest number of flows that one flow is expanded to; they share its count.
-        foreground: the same for flows without ``background=True``. Default: `at_most`.
+        senders: largest number of flows that one flow is expanded to; they share its count.
 
     Raises:
         ScenarioError: parts of the scenario contradict each other.
@@ -135,8 +145,8 @@ def resolve(
     flows: list[ResolvedFlow] = []
     named: Iterable[tuple[Flow | CBR, str]] = zip(scenario.flows, names, strict=True)
     owner: list[str] = []  # of each resolved flow, the name of the scenario's flow
-    most = (at_most if foreground is None else foreground, at_most)
-    for spec, name in _single(named, scenario.seed, most) if expand else named:
+    limits = senders if isinstance(senders, Senders) else Senders(senders, senders)
+    for spec, name in _expanded(named, scenario.seed, limits) if expand else named:
         owner.append(name if name in names else name.rpartition(".")[0])
         try:
             _check_times(spec, scenario.duration)
@@ -201,13 +211,12 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     return names
 
 
-def _single(
-    named: Iterable[tuple[Flow | CBR, str]], seed: int, at_most: tuple[float, float]
+def _expanded(
+    named: Iterable[tuple[Flow | CBR, str]], seed: int, senders: Senders
 ) -> Iterator[tuple[Flow | CBR, str]]:
     """Expand flows with a `count` to numbered flows, whose starts are spread over `jitter`.
 
-    If the count exceeds `at_most` of the foreground or the background, as many flows share it as
-    evenly as whole numbers allow.
+    If the count exceeds the number of `senders`, these share it as evenly as whole numbers allow.
     """
     for spec, name in named:
         if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
@@ -216,7 +225,7 @@ def _single(
         words: dict[str, int] = {}
         seed_stream(words, seed, f"flow {name}: starts")
         stream = SimpleNamespace(**words)
-        n = int(min(spec.count, at_most[spec.background]))
+        n = senders.of(spec)
         for k in range(1, n + 1):
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
             one = name if spec.count == 1 else f"{name}.{k}"

@@ -16,7 +16,7 @@ from tcpcc.errors import unknown
 from tcpcc.scenario import tcplib
 from tcpcc.scenario.distributions import Distribution
 from tcpcc.scenario.traffic import Flow
-from tcpcc.scenario.workload import WEB_SIZE, WEB_SOURCE
+from tcpcc.scenario.workloads import WEB_SIZE, WEB_SOURCE
 
 if TYPE_CHECKING:
     from tcpcc.definition import Definition
@@ -56,7 +56,7 @@ def cite(scenario: Scenario | None, more: Iterable[str] = ()) -> str:
             uses.setdefault(key, []).append(what)
     if scenario is not None and any(change.rate is not None for change in scenario.changes):
         notes.append(
-            "% rates that change: cite the trace; tc.mahimahi: netravali-et-al-2015, tc.cellular:"
+            "% rates that change: cite the trace; mahimahi: netravali-et-al-2015, cellular:"
             " winstein-sivaraman-balakrishnan-2013\n"
         )
     cited = [f"% {', '.join(dict.fromkeys(uses[key]))}\n{entries[key]}" for key in entries]

@@ -26,7 +26,7 @@ from tcpcc.scenario.units import Quantity
 from tcpcc.scenario.workload import Workload
 
 if TYPE_CHECKING:
-    from tcpcc.scenario.resolve import Resolved
+    from tcpcc.scenario.resolve import Resolved, Senders
 
 __all__ = [
     "CBR",
@@ -150,21 +150,18 @@ class Scenario(Record):
             rich.table(("change",), [(repr(change),) for change in self.changes]),
         )
 
-    def resolve(
-        self, expand: bool = True, at_most: float = math.inf, foreground: float | None = None
-    ) -> Resolved:
+    def resolve(self, expand: bool = True, senders: float | Senders = math.inf) -> Resolved:
         """The form of the scenario that the models run.
 
         Access links are added; every flow has its route, name, controller and parameters.
 
         Args:
             expand: whether a flow with a `count` becomes that many flows.
-            at_most: largest number of flows that one flow is expanded to; they share its count.
-            foreground: the same for flows without ``background=True``. Default: `at_most`.
+            senders: largest number of flows that one flow is expanded to; they share its count.
         """
         from tcpcc.scenario.resolve import resolve
 
-        return resolve(self, expand, at_most, foreground)
+        return resolve(self, expand, senders)
 
     def spelled_out(self) -> Scenario:
         """The scenario with one flow in place of each conversation, for models without workloads.
@@ -225,7 +222,7 @@ class Scenario(Record):
 
         Args:
             more: further sources to cite, as definitions write them or by key: "RFC 3168",
-                "netravali-et-al-2015" (the format of `tc.mahimahi`).
+                "netravali-et-al-2015" (the format of `tc.changes.mahimahi`).
 
         Raises:
             ScenarioError: one of `more` is not in the package's bibliography.

@@ -400,9 +400,9 @@ class Flow(Record):
             and saved by the controller's name.
         start: time at which the connection opens, s.
         count: number of such flows, each with its own access links. The fluid
-            model and the hybrid (for background flows) simulate at most 100 representatives of
-            them; the packet model simulates each flow, unless `simulate` gets
-            ``representatives``. The row of a representative in a run has the sums over its flows.
+            model and the hybrid (for background flows) simulate at most 100 senders, each of which
+            stands for several flows; the packet model simulates each flow. `senders` of `simulate`
+            is another number. The row of such a sender in a run has the sums over its flows.
         jitter: time over which the starts of these flows are spread, s; random, from the
             scenario's seed.
         processing: longest time the host takes to send a packet, s. It is drawn for each packet
@@ -410,7 +410,7 @@ class Flow(Record):
             traffic phase effects (Floyd and Jacobson, Internetworking 3(3), 1992: about the
             transmission time of a packet on the bottleneck).
         background: whether the hybrid model simulates the flow as background traffic: as trains,
-            and as representatives if its `count` is large. Other models ignore this.
+            and with few senders if its `count` is large. Other models ignore this.
         stop: time from which the sender has no new data, s (outstanding packets are still
             retransmitted); None: never.
         size: packets to send, or bytes of payload with a unit ("1 MB", rounded up to packets);
@@ -512,12 +512,12 @@ class Flow(Record):
         params: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
         **more_params: float | bool,
     ) -> None:
-        from tcpcc.controllers import Controller, get
+        from tcpcc.controllers import CONTROLLERS, Controller
 
         named_only = isinstance(controller, str)
         if not isinstance(controller, str | Controller):
             raise refuse("controller", controller, "a controller or the name of one")
-        algorithm = get(controller)
+        algorithm = CONTROLLERS.find(controller)
         for keyword in more_params:
             if keyword not in algorithm.params:
                 raise _unknown_keyword(keyword, algorithm)
@@ -625,9 +625,9 @@ class Flow(Record):
     @property
     def definition(self) -> Controller:
         """The controller: the given one, or the one currently registered under the name."""
-        from tcpcc.controllers import get
+        from tcpcc.controllers import CONTROLLERS
 
-        return self._instance or get(self.controller)
+        return self._instance or CONTROLLERS.find(self.controller)
 
     @property
     def starts_by(self) -> SlowStart:

@@ -13,6 +13,4 @@ with trusted():
     for _module in iter_modules(__path__):
         import_module(f"{__name__}.{_module.name}")
 
-slow_starts = SLOW_STARTS.table
-
-__all__ = ["SLOW_STARTS", "StartUp", "composed", "slow_starts"]
+__all__ = ["SLOW_STARTS", "StartUp", "composed"]

@@ -1,8 +1,10 @@
 """The command line: what it prints, where, and with which exit code."""
 
+import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,9 @@ import experiments
 import tcpcc as tc
 from experiments.records import Record
 from tcpcc import cli
-from tcpcc.many import SweepInterrupted
+from tcpcc.cli import checkout
+from tcpcc.cli.commands import list_command
+from tcpcc.errors import SweepInterrupted
 
 SCENARIO = """
 duration = "5 s"
@@ -198,9 +202,7 @@ def test_reproduce_accepts_numbers_as_those_expected(capsys, one_record, monkeyp
 
 def test_outside_a_checkout_reproduce_says_so(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        cli, "__file__", str(tmp_path / "site-packages" / "tcpcc" / "cli" / "__init__.py")
-    )
+    monkeypatch.setattr(checkout, "ROOT", tmp_path / "site-packages")
     assert run("reproduce") == 2
     assert "checkout" in one_line(capsys)
     assert run("list") == 0
@@ -210,7 +212,7 @@ def test_outside_a_checkout_reproduce_says_so(capsys, monkeypatch, tmp_path):
 def test_a_checkout_is_found_from_a_folder_inside_it(monkeypatch):
     root = Path(experiments.__file__).parents[1]
     monkeypatch.chdir(root / "tests")
-    assert cli.checkout() == root
+    assert checkout.checkout() == root
 
 
 FOREIGN = """
@@ -243,7 +245,7 @@ def foreign(tmp_path):
         (["list"], "a/b", "a project of this name"),
         (["list", "papers"], "a/b", "no project"),
         (["list", "papers"], ".", "a project of this name"),
-        (["completion", "bash"], ".", "no project"),
+        (["--completion", "bash"], ".", "no project"),
         *((["reproduce", "quick_vegas", "no_table"], "a/b", project) for project in PROJECTS),
         (["reproduce", "quick_vegas", "no_table"], ".", "no project"),
     ],
@@ -278,7 +280,7 @@ def test_experiments_that_are_not_the_checkouts_are_refused(foreign, monkeypatch
 
 
 def test_the_listed_papers_are_those_of_the_experiments():
-    listed = cli._papers()
+    listed = list_command._papers()
     expected = [
         (name, item, len(paper.cells(item)), title)
         for name, paper in experiments.papers().items()
@@ -510,12 +512,32 @@ def test_own_controllers_can_be_imported(capsys, tmp_path, monkeypatch):
     assert "--import bad.py: ZeroDivisionError: division by zero" in one_line(capsys)
 
 
-def test_a_new_paper_runs(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run("new", "paper", "theirs") == 0
-    namespace = {"__name__": "theirs"}
-    exec((tmp_path / "theirs.py").read_text(), namespace)
-    assert namespace["table_1"](3).seed == 3
+def test_a_new_paper_is_reproduced(capsys, tmp_path, monkeypatch):
+    """The command of a copy of the checkout, which finds the paper by its two files."""
+    root = Path(experiments.__file__).parents[1]
+    copy = tmp_path / "checkout"
+    ignored = shutil.ignore_patterns("__pycache__", "kernel", "site")
+    for part in ("tcpcc", "experiments"):
+        shutil.copytree(root / part, copy / part, ignore=ignored)
+    shutil.copy(root / "pyproject.toml", copy)
+
+    def command(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "tcpcc", *words], cwd=copy, capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(copy)},
+        )  # fmt: skip
+
+    made = command("new", "paper", "theirs")
+    files = [copy / "experiments" / "theirs" / "__init__.py", copy / "experiments/data/theirs.toml"]
+    assert made.stdout.splitlines() == [f"wrote {file}" for file in files], made.stderr
+    assert "already exists" in command("new", "paper", "theirs").stderr
+    shown = command("reproduce", "theirs")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("Theirs\n")
+    assert shown.stdout.count(" reproduced ") == 4  # two numbers, two models
+    monkeypatch.setattr(checkout, "ROOT", tmp_path / "site-packages")
+    assert run("new", "paper", "theirs") == 2
+    assert "need a checkout" in one_line(capsys)
 
 
 def test_list_of_one_name(capsys):
@@ -536,6 +558,37 @@ def test_show_prints_what_run_printed(capsys, toml, tmp_path):
     assert capsys.readouterr().out == printed
     assert run("show", saved, "--scenario") == 0
     assert tc.Scenario.from_toml(capsys.readouterr().out) == tc.Scenario.load(toml)
+
+
+def test_show_tells_a_scenario_from_a_run(capsys, toml, tmp_path):
+    saved = tmp_path / "x.nc"
+    run("run", toml, "--save", saved)
+    capsys.readouterr()
+    assert run("show", toml, "--scenario", "--set", "seed=7") == 0
+    assert tc.Scenario.from_toml(capsys.readouterr().out).seed == 7
+    for file in (toml, saved):
+        assert run("show", file, "--cite", "--also", "RFC 8511") == 0
+        assert capsys.readouterr().out == tc.Scenario.load(toml).cite("RFC 8511")
+    assert run("show", toml, "--after", 1) == 2
+    assert f"--after: is for a saved run, not for {toml}" in one_line(capsys)
+    assert run("show", saved, "--set", "seed=7") == 2
+    assert f"--set: is for a scenario (.toml), not for {saved}" in one_line(capsys)
+
+
+def test_every_verb_has_a_module_and_a_line_of_help(capsys):
+    commands = Path(cli.__file__).parent / "commands"
+    assert {f"{v}_command" for v in cli.COMMANDS} == {p.stem for p in commands.glob("*_command.py")}
+    with pytest.raises(SystemExit):
+        run("--help")
+    shown = " ".join(capsys.readouterr().out.split())
+    for verb in cli.COMMANDS:
+        text = importlib.import_module(f"tcpcc.cli.commands.{verb}_command").__doc__.strip()
+        assert f"{verb} {text}" in shown
+
+
+def test_a_league_takes_no_settings_of_one_controller(capsys):
+    assert run("evaluate", "all", "--set", "alpha=2") == 2
+    assert "--set: needs a single controller" in one_line(capsys)
 
 
 def test_summaries_fit_a_terminal(capsys, toml):
@@ -565,7 +618,9 @@ def test_the_module_is_the_command():
 
 def test_completion(capsys):
     pytest.importorskip("shtab")
-    assert run("completion", "bash") == 0
+    with pytest.raises(SystemExit) as stop:
+        run("--completion", "bash")
+    assert stop.value.code == 0
     assert "complete" in capsys.readouterr().out
 
 
@@ -686,8 +741,8 @@ def test_compare_names_what_is_wrong(capsys, toml):
     assert "unknown recorded link 'there'" in one_line(capsys)
 
 
-def test_estimate_prints_every_model_and_why_one_refuses(capsys, toml):
-    assert run("estimate", toml, "--set", "duration=1000") == 0
+def test_show_prints_the_cost_in_every_model_and_why_one_refuses(capsys, toml):
+    assert run("show", toml, "--set", "duration=1000") == 0
     rows = cells_of(capsys.readouterr().out)
     assert set(rows) == {
         "model", "packet", "packet, SimPy driver", "packet, trains=16", "fluid", "hybrid"
@@ -727,7 +782,7 @@ def test_sweep_says_when_the_seed_changes_nothing(capsys, toml):
             "finished runs are kept in kept; run it",
         ),
         (["evaluate", "reno", "--quick"], "with --cache FOLDER finished runs would be"),
-        (["league", "reno", "--quick"], "with --cache FOLDER finished runs would be"),
+        (["evaluate", "reno", "vegas", "--quick"], "with --cache FOLDER finished runs would be"),
         (["list", "controllers"], "interrupted; no result was saved"),
     ],
 )
@@ -736,8 +791,8 @@ def test_ctrl_c_says_what_is_kept(words, said, monkeypatch, capsys):
     def interrupted(*given, **named):
         raise KeyboardInterrupt
 
-    for name in ("evaluate_one", "league_of", "list_all"):
-        monkeypatch.setattr(cli, name, interrupted, raising=False)
-    monkeypatch.setattr(cli, "plain_table", interrupted)
+    for name in ("evaluate", "league"):
+        monkeypatch.setattr(f"tcpcc.apps.evaluate.{name}", interrupted)
+    monkeypatch.setattr(list_command, "plain_table", interrupted)
     assert cli.main(words) == 130
     assert said in capsys.readouterr().err

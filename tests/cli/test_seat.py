@@ -42,7 +42,9 @@ def test_what_the_machine_cannot_do_is_refused_at_once_in_one_line(case, monkeyp
     if case == "flows":  # a million would take their time to be written down
         monkeypatch.setattr(module, "memory_left", lambda: 2000 * 1e5)
     scenario = make()
-    with pytest.raises(tc.ResourceError, match=r"the run would take about .*force=True") as error:
+    with pytest.raises(
+        tc.errors.ResourceError, match=r"the run would take about .*force=True"
+    ) as error:
         tc.simulate(scenario, **options)
     assert "\n" not in str(error.value)
 
@@ -51,14 +53,14 @@ def test_a_refused_run_can_be_forced(monkeypatch):
     monkeypatch.setattr(module, "memory_left", lambda: 0.0)
     monkeypatch.setattr(module, "LITTLE", 0)
     monkeypatch.setattr(module, "is_short_run", lambda scenario, seconds: False)
-    with pytest.raises(tc.ResourceError):
+    with pytest.raises(tc.errors.ResourceError):
         tc.simulate(one())
     assert tc.simulate(one(), force=True).duration == 10
 
 
 def test_a_long_run_is_announced(monkeypatch):
     monkeypatch.setattr(module, "LONG", 0.0)
-    with pytest.warns(tc.LongRun, match=r"the run will take about .* packets, .* s, .* GiB"):
+    with pytest.warns(tc.errors.LongRun, match=r"the run will take about .* packets, .* s, .* GiB"):
         tc.simulate(one())
 
 
@@ -227,4 +229,4 @@ def test_the_analysis_refuses_a_queue_without_a_rule_for_amounts():
     tc.register(tc.Discipline("packets_only", "", on_arrival=arrival))
     net = tc.dumbbell("10 Mbps", "20 ms", 50, queue="packets_only")
     with pytest.raises(tc.ScenarioError, match=r"'packets_only' has no on_fluid"):
-        tc.equilibrium(tc.Scenario(net, [tc.Flow("reno")], duration=1))
+        tc.analysis.equilibrium(tc.Scenario(net, [tc.Flow("reno")], duration=1))

@@ -3,9 +3,9 @@
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 
-ABE = get("abe")
+ABE = CONTROLLERS.find("abe")
 
 
 @pytest.mark.parametrize(("window", "beta", "kept"), [(100, 0.8, 80), (40, 0.85, 34), (2, 0.8, 2)])
@@ -27,7 +27,7 @@ def test_a_mark_cuts_the_window_in_force():
 
 def test_a_shallow_marking_threshold_costs_less_of_the_link_than_with_reno():
     """Marks from 10 packets on, where the pipe holds 100: Reno's sawtooth spans 55 to 110."""
-    net = tc.dumbbell("20 Mbps", "20 ms", 200, queue=tc.StepMark(threshold=10))
+    net = tc.dumbbell("20 Mbps", "20 ms", 200, queue=tc.queues.StepMark(threshold=10))
     used = {}
     for name in ("reno", "abe"):
         flow = tc.Flow(name, transport=tc.Transport(ecn="classic"))

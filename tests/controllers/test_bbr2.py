@@ -4,10 +4,10 @@ import pytest
 from bbr_sender import BDP, Sender
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.bbr3 import CRUISE, DOWN, DRAIN, STARTUP, UP
 
-BBR2 = get("bbr2")
+BBR2 = CONTROLLERS.find("bbr2")
 
 
 def sender(mode, **state):

@@ -459,7 +459,10 @@ def test_two_of_them_share_evenly():
 
 def test_with_marks_nothing_is_lost():
     case = scenario(
-        duration=30.0, buffer=200, queue=tc.StepMark(threshold=20), transport={"ecn": "classic"}
+        duration=30.0,
+        buffer=200,
+        queue=tc.queues.StepMark(threshold=20),
+        transport={"ecn": "classic"},
     )
     run = tc.simulate(case)
     assert int(run.data["drops"].sum()) == 0
@@ -539,7 +542,7 @@ def test_13_cruise_bridges_the_silence_between_acks():
 
 def test_17_a_policer_bounds_the_rate():
     """100 Mb/s with tokens for 10: losses bound the short term, and then few packets are lost."""
-    queue = tc.Policer(rate=10e6, burst=100e3)
+    queue = tc.queues.Policer(rate=10e6, burst=100e3)
     case = scenario(duration=40.0, rate="100 Mbps", buffer=1000, queue=queue)
     run = tc.simulate(case, trace=True)
     trace = run.trace("bbr31").dropna(subset="bw_shortterm")

@@ -20,15 +20,15 @@ from hypothesis.stateful import (
 )
 
 import tcpcc as tc
-from tcpcc.controllers import get, names
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import call_rule, entry, rule_address
 
 SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0
 
-WINDOWED = [name for name in names() if not get(name).every_ack]
+WINDOWED = [name for name in CONTROLLERS.names() if not CONTROLLERS.find(name).every_ack]
 """Whose window answers ACKs; the others are run with a transport, below and in test_delivery.py."""
-BY_THEMSELVES = [name for name in WINDOWED if not get(name).header and name != "nv"]
+BY_THEMSELVES = [name for name in WINDOWED if not CONTROLLERS.find(name).header and name != "nv"]
 """Of these, whose window grows without a router that says so in a header (XCP), nor waits for so
 many measurements that small windows do not grow for many rounds (NV: test_linux_controllers.py)."""
 
@@ -46,7 +46,7 @@ class Pair:
     """A controller on plain objects and, compiled, on records."""
 
     def __init__(self, name, *, cwnd=2.0, ssthresh=math.inf):
-        self.controller = get(name)
+        self.controller = CONTROLLERS.find(name)
         self.s, self.p, self.a = self.controller.example()
         for field, value in zip(
             self.controller.state_dtype.names, self.controller.initial_state, strict=True
@@ -187,7 +187,7 @@ class AnySequence(RuleBasedStateMachine):
         assert getattr(s, "pacing_rate", 1.0) > 0
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONTROLLERS.names())
 def test_any_sequence_leaves_a_sound_window(name):
     machine = type("AnySequence", (AnySequence,), {"controller": name})
     run_state_machine_as_test(
@@ -397,7 +397,7 @@ def test_a_rule_that_does_not_compile_is_refused_in_one_line():
     def on_ack(s, p, a):
         s.cwnd = float(Decimal(1))
 
-    reno = get("reno")
+    reno = CONTROLLERS.find("reno")
     with pytest.raises(TypeError, match=r"rule .*on_ack does not compile") as error:
         rule_address(on_ack, reno.state_dtype, reno.params_dtype, sample_dtype)
     assert "\n" not in str(error.value)
@@ -441,7 +441,9 @@ def windows_after_a_trickle(name, pause):
     return windows
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in MEASURE_THE_TRICKLE])
+@pytest.mark.parametrize(
+    "name", [name for name in CONTROLLERS.names() if name not in MEASURE_THE_TRICKLE]
+)
 def test_a_window_grows_after_a_long_trickle_as_after_a_short_one(name):
     """Nothing that moves while the application limits the flow lifts the window later: no clock, no
     second window, no step that waits (RFC 9438, 5.8; RFC 7661)."""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers import controller as contract
-from tcpcc.controllers import get, names
 from tcpcc.controllers.vegas import backlog, trend
 from tcpcc.errors import ScenarioError
 from tcpcc.transport.recovery import RECOVERIES
@@ -23,7 +23,7 @@ shares = st.floats(1e-3, 2)
 
 def records(name, *, cwnd=10.0, ssthresh=5.0, p=None, **sample):
     """State, parameters and sample of a controller; the window in force is cwnd unless told."""
-    s, params, a = get(name).example()
+    s, params, a = CONTROLLERS.find(name).example()
     s.cwnd, s.ssthresh = cwnd, ssthresh
     vars(params).update(p or {})
     vars(a).update({"window": cwnd, "inflight": float(math.floor(cwnd))} | sample)
@@ -46,7 +46,7 @@ def with_delta(a, delta, window, base=0.1):
 def test_slow_start_adds_what_was_acknowledged(name, cwnd, acked):
     """RFC 5681, eq. 2."""
     s, p, a = records(name, cwnd=cwnd, ssthresh=math.nextafter(cwnd, math.inf), acked=acked)
-    get(name).on_ack(s, p, a)
+    CONTROLLERS.find(name).on_ack(s, p, a)
     assert s.cwnd == cwnd + acked
 
 
@@ -55,7 +55,7 @@ def test_slow_start_adds_what_was_acknowledged(name, cwnd, acked):
 def test_congestion_avoidance_adds_one_packet_per_window(name, cwnd, acked):
     """RFC 5681, eq. 3: the increment times the window is what was acknowledged."""
     s, p, a = records(name, cwnd=cwnd, ssthresh=cwnd, acked=acked)
-    get(name).on_ack(s, p, a)
+    CONTROLLERS.find(name).on_ack(s, p, a)
     assert s.cwnd * cwnd == pytest.approx(cwnd**2 + acked, rel=1e-15)
 
 
@@ -64,7 +64,7 @@ def test_congestion_avoidance_adds_one_packet_per_window(name, cwnd, acked):
 def test_a_loss_halves_the_window_in_force(name, cwnd, used):
     """RFC 5681, eq. 4, of the window in force (the receiver may allow less than cwnd)."""
     s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf, window=used * cwnd)
-    get(name).on_loss(s, p, a)
+    CONTROLLERS.find(name).on_loss(s, p, a)
     assert (s.cwnd, s.ssthresh) == (max(used * cwnd / 2, 2),) * 2
 
 
@@ -76,7 +76,7 @@ def test_a_loss_halves_the_window_in_force(name, cwnd, used):
 def test_slow_start_begins_again_at_one_packet(name, rule, cwnd):
     """ssthresh is half of the window before, so first the threshold, then the window."""
     s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf)
-    getattr(get(name), rule)(s, p, a)
+    getattr(CONTROLLERS.find(name), rule)(s, p, a)
     assert (s.cwnd, s.ssthresh) == (1, max(cwnd / 2, 2))
 
 
@@ -94,10 +94,10 @@ def test_slow_start_begins_again_at_one_packet(name, rule, cwnd):
 )
 def test_reno_counts_in_whole_packets_where_ns_2_does(settings, window, cwnd, ssthresh):
     s, p, a = records("reno", cwnd=window, window=window, p=settings)
-    get("reno").on_loss(s, p, a)
+    CONTROLLERS.find("reno").on_loss(s, p, a)
     assert (s.cwnd, s.ssthresh) == (pytest.approx(cwnd), pytest.approx(ssthresh))
     s, p, a = records("reno", cwnd=window, window=window, p=settings)
-    get("reno").on_timeout(s, p, a)
+    CONTROLLERS.find("reno").on_timeout(s, p, a)
     assert (s.cwnd, s.ssthresh) == (1, pytest.approx(ssthresh))
 
 
@@ -142,7 +142,7 @@ def test_vegas_steps_by_one_packet_outside_alpha_beta(delta, cwnd, incr):
     # the bounds themselves belong to the region of no change, whatever rounding does to Delta
     with_delta(a, delta + {1: 1e-9, 3: -1e-9}.get(delta, 0), 50.0)
     s.incr = 0.5
-    get("vegas").on_round(s, p, a)
+    CONTROLLERS.find("vegas").on_round(s, p, a)
     assert (s.cwnd, s.incr) == (cwnd, incr)
 
 
@@ -152,7 +152,7 @@ def test_vegas_increase_of_a_round_adds_up_to_one_packet(name):
     s, p, a = records(name, cwnd=64.0, ssthresh=2.0)
     s.incr = 1 / 64
     for _ in range(64):
-        get(name).on_ack(s, p, a)
+        CONTROLLERS.find(name).on_ack(s, p, a)
     assert s.cwnd == 65
 
 
@@ -161,7 +161,7 @@ def test_vegas_increase_of_a_round_adds_up_to_one_packet(name):
 def test_vegas_grows_only_while_the_window_is_used(name, inflight, grows):
     s, p, a = records(name, cwnd=10.0, ssthresh=2.0, inflight=inflight)
     s.incr = 0.1
-    get(name).on_ack(s, p, a)
+    CONTROLLERS.find(name).on_ack(s, p, a)
     assert s.cwnd == (10.1 if grows else 10.0)
 
 
@@ -172,10 +172,10 @@ def test_vegas_slow_start_doubles_every_other_round(name):
     sizes = []
     for _ in range(8):
         window = s.cwnd
-        get(name).on_round(s, p, with_delta(a, 0.0, window))
+        CONTROLLERS.find(name).on_round(s, p, with_delta(a, 0.0, window))
         for _ in range(int(window)):
             a.inflight = s.cwnd
-            get(name).on_ack(s, p, a)
+            CONTROLLERS.find(name).on_ack(s, p, a)
         sizes.append(s.cwnd)
     assert sizes == [2, 4, 4, 8, 8, 16, 16, 32]
 
@@ -186,7 +186,7 @@ def test_vegas_leaves_slow_start_when_the_backlog_passes_gamma(name, cwnd, after
     s, p, a = records(name, cwnd=cwnd, ssthresh=math.inf)
     s.frozen = 1.0
     with_delta(a, 2.0, cwnd * 4)
-    get(name).on_round(s, p, a)
+    CONTROLLERS.find(name).on_round(s, p, a)
     assert (s.cwnd, s.ssthresh, s.incr) == (after, 2, 0)
 
 
@@ -194,7 +194,7 @@ def test_vegas_leaves_slow_start_when_the_backlog_passes_gamma(name, cwnd, after
 def test_vegas_slow_start_goes_on_at_gamma_itself(name):
     s, p, a = records(name, cwnd=64.0, ssthresh=math.inf)
     s.frozen = 1.0
-    get(name).on_round(s, p, with_delta(a, 1.0, 64.0))
+    CONTROLLERS.find(name).on_round(s, p, with_delta(a, 1.0, 64.0))
     assert (s.cwnd, s.ssthresh, s.incr) == (64, math.inf, 1)
 
 
@@ -205,7 +205,7 @@ def test_vegas_slow_start_after_a_timeout_ends_at_ssthresh(name):
     sizes = []
     for _ in range(4):
         a.inflight = s.cwnd
-        get(name).on_ack(s, p, a)
+        CONTROLLERS.find(name).on_ack(s, p, a)
         sizes.append(s.cwnd)
     assert (sizes, s.incr) == ([3, 4, 4, 4], 0)
 
@@ -215,7 +215,7 @@ def test_vegas_slow_start_after_a_timeout_ends_at_ssthresh(name):
 def test_vegas_cuts_a_quarter_or_half_in_whole_packets(name, window, transmits):
     """(4): within a packet of 3W/4, or W/2 if the lost packet had been sent before; at least 2."""
     s, p, a = records(name, cwnd=window, ssthresh=math.inf, transmits=transmits)
-    get(name).on_loss(s, p, a)
+    CONTROLLERS.find(name).on_loss(s, p, a)
     share = 3 / 4 if transmits == 1 else 1 / 2
     assert s.cwnd == max(s.cwnd, 2)
     assert s.cwnd == int(s.cwnd)
@@ -230,13 +230,13 @@ def test_vegas_cuts_a_quarter_or_half_in_whole_packets(name, window, transmits):
 @given(windows)
 def test_vegas_times_out_to_two_packets(name, window):
     s, p, a = records(name, cwnd=window, ssthresh=math.inf)
-    get(name).on_timeout(s, p, a)
+    CONTROLLERS.find(name).on_timeout(s, p, a)
     assert (s.cwnd, s.ssthresh) == (2, max(math.floor(window) // 2, 2))
 
 
 def test_vegas_never_steps_below_two_packets():
     s, p, a = records("vegas", cwnd=2.5, ssthresh=2.0)
-    get("vegas").on_round(s, p, with_delta(a, 9.0, 40.0))
+    CONTROLLERS.find("vegas").on_round(s, p, with_delta(a, 9.0, 40.0))
     assert s.cwnd == 2
 
 
@@ -269,7 +269,7 @@ def quick_vegas_reference(deltas, cwnd, alpha=2.0, beta=4.0):
 )
 def test_quick_vegas_follows_the_paper(deltas, cwnd):
     s, p, a = records("quick_vegas", cwnd=cwnd, ssthresh=2.0, p={"integer_delta": 0.0})
-    rule = get("quick_vegas")
+    rule = CONTROLLERS.find("quick_vegas")
     for delta, expected in zip(deltas, quick_vegas_reference(deltas, cwnd), strict=True):
         a.base_rtt, a.round_rtt = 0.1, 0.2  # Delta = 1000 - sent / 2
         a.inflight, a.round_packets = 1000.0, 2 * (1000 - delta)
@@ -287,9 +287,9 @@ def test_quick_vegas_window_grows_with_the_square_of_its_updates():
     assert last - 313 == 4 * 12 * 13 / 2 == 312
     s, p, a = records("quick_vegas", cwnd=313.0, ssthresh=2.0)
     for _ in deltas:
-        get("quick_vegas").on_round(s, p, with_delta(a, 0.0, s.cwnd))
+        CONTROLLERS.find("quick_vegas").on_round(s, p, with_delta(a, 0.0, s.cwnd))
         a.acked = a.inflight = s.cwnd
-        get("quick_vegas").on_ack(s, p, a)
+        CONTROLLERS.find("quick_vegas").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(625)
     assert s.succ == 12
 
@@ -297,14 +297,14 @@ def test_quick_vegas_window_grows_with_the_square_of_its_updates():
 def test_quick_vegas_at_most_doubles():
     s, p, a = records("quick_vegas", cwnd=8.0, ssthresh=2.0)
     s.frozen, s.succ = 1.0, 10.0
-    get("quick_vegas").on_round(s, p, with_delta(a, 0.0, 8.0))
+    CONTROLLERS.find("quick_vegas").on_round(s, p, with_delta(a, 0.0, 8.0))
     assert (s.succ, s.incr) == (11, 1)
 
 
 def test_quick_vegas_holds_its_window_in_the_frozen_round():
     s, p, a = records("quick_vegas", cwnd=40.0, ssthresh=2.0)
     s.frozen, s.incr = 0.0, 0.1
-    get("quick_vegas").on_round(s, p, with_delta(a, 20.0, 40.0))
+    CONTROLLERS.find("quick_vegas").on_round(s, p, with_delta(a, 20.0, 40.0))
     assert (s.cwnd, s.incr, s.frozen) == (40, 0, 1)
 
 
@@ -317,7 +317,7 @@ def end_round(name, s, p, a, delta, window=100.0, **sample):
     with_delta(a, delta, window)
     vars(a).update(sample)
     before = s.cwnd
-    get(name).on_round(s, p, a)
+    CONTROLLERS.find(name).on_round(s, p, a)
     return s.cwnd - before + round(s.incr * s.cwnd)
 
 
@@ -373,7 +373,7 @@ def test_newvegas_steps_by_the_thresholds_as_they_have_just_become(delta, step):
 @pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
 def test_newvegas_takes_back_its_thresholds_on_a_loss(rule):
     s, p, a = watched("newvegas", extra=7.0)
-    getattr(get("newvegas"), rule)(s, p, a)
+    getattr(CONTROLLERS.find("newvegas"), rule)(s, p, a)
     assert s.extra == 0
 
 
@@ -451,7 +451,7 @@ def test_vegas_a_never_steps_below_two_packets():
 def test_vegas_a_keeps_its_thresholds_over_a_loss(rule):
     s, p, a = records("vegas_a", ssthresh=2.0)
     s.extra = 5.0
-    getattr(get("vegas_a"), rule)(s, p, a)
+    getattr(CONTROLLERS.find("vegas_a"), rule)(s, p, a)
     assert s.extra == 5
 
 
@@ -495,12 +495,12 @@ def test_aggressive_vegas_plus_is_reno(delta):
     r, rp, _ = records("reno", cwnd=100.0, ssthresh=2.0)
     for _ in range(3):
         assert end_round("vegas_plus", s, p, a, delta) == 0
-        get("vegas_plus").on_ack(s, p, a)
-        get("reno").on_ack(r, rp, a)
+        CONTROLLERS.find("vegas_plus").on_ack(s, p, a)
+        CONTROLLERS.find("reno").on_ack(r, rp, a)
         assert s.cwnd == r.cwnd > 100
     a.window = s.cwnd
-    get("vegas_plus").on_loss(s, p, a)
-    get("reno").on_loss(r, rp, a)
+    CONTROLLERS.find("vegas_plus").on_loss(s, p, a)
+    CONTROLLERS.find("reno").on_loss(r, rp, a)
     assert (s.cwnd, s.ssthresh) == (r.cwnd, r.ssthresh)
 
 
@@ -508,7 +508,7 @@ def test_aggressive_vegas_plus_is_reno(delta):
 @pytest.mark.parametrize("aggressive", [0.0, 1.0])
 def test_vegas_plus_halves_its_count_on_a_loss(aggressive, count, after):
     s, p, a = watched("vegas_plus", count=count, aggressive=aggressive)
-    get("vegas_plus").on_loss(s, p, a)
+    CONTROLLERS.find("vegas_plus").on_loss(s, p, a)
     assert s.count == after
     assert s.aggressive == (aggressive if after else 0)
     assert s.cwnd == (50 if aggressive else 75)
@@ -518,7 +518,7 @@ def test_vegas_plus_halves_its_count_on_a_loss(aggressive, count, after):
 @pytest.mark.parametrize("aggressive", [0.0, 1.0])
 def test_vegas_plus_begins_anew_after_a_timeout(aggressive):
     s, p, a = watched("vegas_plus", count=20.0, aggressive=aggressive)
-    get("vegas_plus").on_timeout(s, p, a)
+    CONTROLLERS.find("vegas_plus").on_timeout(s, p, a)
     assert (s.count, s.aggressive, s.cwnd, s.ssthresh) == (0, 0, 2, 50)
 
 
@@ -526,22 +526,32 @@ def test_vegas_plus_begins_anew_after_a_timeout(aggressive):
 
 
 def test_defaults_are_those_of_the_papers():
-    assert get("vegas").check({}) == {
+    assert CONTROLLERS.find("vegas").check({}) == {
         "alpha": 1, "beta": 3, "gamma": 1,
         "integer_delta": 1, "distinguished": 0, "start_cut": 1 / 8,
     }  # fmt: skip
-    assert get("quick_vegas").check({}) == {**get("vegas").check({}), "alpha": 2, "beta": 4}
+    assert CONTROLLERS.find("quick_vegas").check({}) == {
+        **CONTROLLERS.find("vegas").check({}),
+        "alpha": 2,
+        "beta": 4,
+    }
     for name in ("newvegas", "vegas_a", "vegas_plus"):
-        assert get("vegas").check({}).items() <= get(name).check({}).items()
-    assert get("vegas_plus").check({})["count_max"] == 8
-    assert get("vegas_a").check({})["closed"] == 1
-    assert get("reno").check({}) == {"integer_ssthresh": 0, "integer_window": 0}
-    assert get("newreno").check({}) == get("tahoe").check({}) == get("reno").check({})
+        assert (
+            CONTROLLERS.find("vegas").check({}).items() <= CONTROLLERS.find(name).check({}).items()
+        )
+    assert CONTROLLERS.find("vegas_plus").check({})["count_max"] == 8
+    assert CONTROLLERS.find("vegas_a").check({})["closed"] == 1
+    assert CONTROLLERS.find("reno").check({}) == {"integer_ssthresh": 0, "integer_window": 0}
+    assert (
+        CONTROLLERS.find("newreno").check({})
+        == CONTROLLERS.find("tahoe").check({})
+        == CONTROLLERS.find("reno").check({})
+    )
 
 
 def test_given_parameters_go_over_the_defaults():
-    values = get("vegas").check({"alpha": 2, "beta": 4.5})
-    assert values == {**get("vegas").check({}), "alpha": 2.0, "beta": 4.5}
+    values = CONTROLLERS.find("vegas").check({"alpha": 2, "beta": 4.5})
+    assert values == {**CONTROLLERS.find("vegas").check({}), "alpha": 2.0, "beta": 4.5}
     assert all(type(v) is float for v in values.values())
 
 
@@ -559,7 +569,7 @@ def test_given_parameters_go_over_the_defaults():
 )
 def test_bad_parameters_are_refused_in_one_line(given, says):
     with pytest.raises(ScenarioError, match=says) as error:
-        get("vegas").check(given)
+        CONTROLLERS.find("vegas").check(given)
     assert "\n" not in str(error.value)
 
 
@@ -576,21 +586,21 @@ def make(name="mine", **changes):
 
 def test_a_misspelt_controller_gets_a_suggestion():
     with pytest.raises(ScenarioError, match="unknown controller 'vegass': did you mean 'vegas'"):
-        get("vegass")
+        CONTROLLERS.find("vegass")
 
 
 def test_a_controller_is_taken_where_its_name_is():
     mine = make("handed_over")
-    assert get(mine) is mine
-    assert "handed_over" not in names()
+    assert CONTROLLERS.find(mine) is mine
+    assert "handed_over" not in CONTROLLERS.names()
 
 
 def test_registering_again_replaces():
     first = tc.register(make())
-    assert get("mine") is first
+    assert CONTROLLERS.find("mine") is first
     second = tc.register(make())
-    assert get("mine") is second
-    assert names().count("mine") == 1
+    assert CONTROLLERS.find("mine") is second
+    assert CONTROLLERS.names().count("mine") == 1
 
 
 def test_registering_the_name_of_another_says_so(monkeypatch):
@@ -612,9 +622,9 @@ def test_registering_the_name_of_another_says_so(monkeypatch):
         exec("tc.register(one)", other)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CONTROLLERS.names())
 def test_every_controller_is_documented(name):
-    controller = get(name)
+    controller = CONTROLLERS.find(name)
     assert controller.name == name == name.lower()
     assert controller.recovery in RECOVERIES
     assert controller.summary
@@ -627,9 +637,9 @@ def test_every_controller_is_documented(name):
 
 def test_the_table_has_a_row_for_every_parameter():
     table = tc.controllers()
-    assert sorted(set(table["controller"])) == names()
+    assert sorted(set(table["controller"])) == CONTROLLERS.names()
     vegas = table[table["controller"] == "vegas"].set_index("parameter")
-    assert vegas["default"].to_dict() == get("vegas").check({})
+    assert vegas["default"].to_dict() == CONTROLLERS.find("vegas").check({})
     assert vegas.loc["alpha", "unit"] == "packets"
     assert set(vegas["recovery"]) == {"vegas"}
     reno = table[table["controller"] == "reno"]
@@ -675,22 +685,22 @@ def test_rules_whose_arithmetic_fails_on_the_example_are_accepted():
 
 
 def test_the_example_has_the_fields_of_the_records():
-    s, p, a = get("quick_vegas").example()
-    assert set(vars(s)) == {*contract.WINDOW, *get("quick_vegas").state}
-    assert set(vars(p)) == set(get("quick_vegas").params)
+    s, p, a = CONTROLLERS.find("quick_vegas").example()
+    assert set(vars(s)) == {*contract.WINDOW, *CONTROLLERS.find("quick_vegas").state}
+    assert set(vars(p)) == set(CONTROLLERS.find("quick_vegas").params)
     assert set(vars(a)) == set(contract.SAMPLE) == set(contract.sample_dtype.names)
     assert isinstance(s, SimpleNamespace)
 
 
 def test_the_state_begins_with_the_common_window():
-    vegas = get("vegas")
+    vegas = CONTROLLERS.find("vegas")
     assert vegas.state_dtype.names[:4] == ("cwnd", "ssthresh", "incr", "frozen")
     assert vegas.initial_state[:4] == (1, math.inf, 0, 0)
 
 
 def test_quick_vegas_doubles_also_after_a_slow_start_that_ended_at_ssthresh():
     """After a timeout slow start ends at ssthresh > 2; the capped step is not slow start's."""
-    c = get("quick_vegas")
+    c = CONTROLLERS.find("quick_vegas")
     s, p, a = c.example()
     s.cwnd, s.ssthresh, s.frozen, s.succ = 8.0, 6.0, 1.0, 5.0
     a.round_rtt = a.base_rtt = 0.1
@@ -703,7 +713,7 @@ def test_quick_vegas_doubles_also_after_a_slow_start_that_ended_at_ssthresh():
 
 
 def test_quick_vegas_forgets_its_successes_at_a_loss():
-    c = get("quick_vegas")
+    c = CONTROLLERS.find("quick_vegas")
     for rule in (c.on_loss, c.on_timeout):
         s, p, a = c.example()
         s.succ = 9.0

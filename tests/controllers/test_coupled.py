@@ -8,14 +8,14 @@ from every_model import EVERY_MODEL, simulate_in
 from test_controller_battery import Path
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 
 COUPLED = ["balia", "lia", "olia"]
 
 
 def group(name, *members):
     """States of a group, from mappings of their variables; with parameters and a sample."""
-    c = get(name)
+    c = CONTROLLERS.find(name)
     states = []
     for one in members:
         s, p, a = c.example()

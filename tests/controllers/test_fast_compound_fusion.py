@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 
 BDP = 333
 
@@ -44,7 +44,7 @@ class Rules:
     """
 
     def __init__(self, name, cwnd, *, base=0.04, params=None, **state):
-        self.controller = get(name)
+        self.controller = CONTROLLERS.find(name)
         self.s, self.p, self.a = self.controller.example()
         vars(self.p).update(params or {})
         fields = self.controller.state_dtype.names
@@ -295,7 +295,7 @@ def test_compound_obeys_its_response_function(model, p):
 def areno_increase(most, c, steepness=10.0):
     from tcpcc.controllers.areno import increase
 
-    p = get("areno").example()[1]
+    p = CONTROLLERS.find("areno").example()[1]
     p.steepness = steepness
     return increase(p, most, c)
 

@@ -8,13 +8,13 @@ import pytest
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.hstcp import TABLE, decrease, increase
 
 
 def begin(name, window=100.0, rtt=0.1, **params):
     """A controller's state in congestion avoidance at `window`, its parameters, a sample."""
-    controller = get(name)
+    controller = CONTROLLERS.find(name)
     s, p, a = controller.example()
     columns = controller.state_dtype.names
     vars(s).update(zip(columns, controller.initial_state, strict=True))
@@ -459,7 +459,7 @@ def test_a_loss_every_1_over_p_packets_gives_the_closed_form(name, p):
     law, start, settings = LAWS[name](p), LAWS[name](p), {}
     if name in ("cubic", "cubic_2008"):
         settings = {"fast_convergence": 0}
-        start *= 4 / (3 + get(name).params["beta"].default)
+        start *= 4 / (3 + CONTROLLERS.find(name).params["beta"].default)
     mean = response(name, start, repeat(1 / p, 24), skip=16, **settings)
     assert mean == pytest.approx(law, rel=0.015)
 

@@ -3,10 +3,10 @@
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.ledbat_plus import AVOIDING, FROZEN, RAMPING, STARTING, change, gain
 
-RULES = get("ledbat_plus")
+RULES = CONTROLLERS.find("ledbat_plus")
 
 
 def begin(**state):

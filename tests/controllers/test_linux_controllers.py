@@ -7,13 +7,13 @@ import pytest
 from every_model import EVERY_MODEL, WAYS, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.htcp import factor
 
 
 def at(name, cwnd=100.0, **params):
     """State in congestion avoidance at `cwnd`, parameters, a sample with an empty queue."""
-    controller = get(name)
+    controller = CONTROLLERS.find(name)
     s, p, a = controller.example()
     for key, value in controller.check(params).items():
         setattr(p, key, value)
@@ -48,22 +48,22 @@ def test_htcp_scales_its_increase_by_the_round_trip_time(rtt, scale):
 def test_htcp_increases_by_alpha_per_window():
     s, p, a = at("htcp", rtt_scaling=False)
     s.beta, s.last_loss, a.now, a.clock = 0.75, 1.0, 3.0, 3.0
-    get("htcp").on_ack(s, p, a)
+    CONTROLLERS.find("htcp").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + 2 * 0.25 * 11.25 / 100)
 
 
 def test_htcp_backs_off_as_far_as_the_queue_is_long():
     s, p, a = at("htcp")
     s.rtt_max, s.b_max, s.b_old = 0.15, 100.0, 95.0
-    get("htcp").on_loss(s, p, a)
+    CONTROLLERS.find("htcp").on_loss(s, p, a)
     assert s.cwnd == 50  # the first ordinary loss
     s.b_max = 105.0
-    get("htcp").on_loss(s, p, a)
+    CONTROLLERS.find("htcp").on_loss(s, p, a)
     longest = 0.1 + 0.95 * 0.05
     assert s.beta == pytest.approx(0.1 / longest)
     assert s.cwnd == pytest.approx(100 * 0.1 / longest)
     s.b_max = 130.0  # by more than a fifth
-    get("htcp").on_loss(s, p, a)
+    CONTROLLERS.find("htcp").on_loss(s, p, a)
     assert (s.cwnd, s.adaptive) == (50, 0)
 
 
@@ -73,7 +73,7 @@ def test_htcp_forgets_a_spurious_loss():
     s, p, a = at("htcp")
     s.rtt_max, s.b_max, s.b_old, s.last_loss = 0.15, 130.0, 100.0, 1.0
     a.now = a.clock = 3.0
-    htcp = get("htcp")
+    htcp = CONTROLLERS.find("htcp")
     htcp.on_loss(s, p, a)
     htcp.on_timeout(s, p, a)
     assert (s.last_loss, s.b_old) == (3, 130)
@@ -100,13 +100,13 @@ def test_htcp_measures_its_throughput_round_by_round():
 def test_hybla_grows_as_reno_with_a_short_round_trip(rtt, rho):
     s, p, a = at("hybla")
     a.base_rtt = rtt
-    get("hybla").on_ack(s, p, a)
+    CONTROLLERS.find("hybla").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + rho**2 / 100)
     s.cwnd, s.ssthresh = 10.0, math.inf
-    get("hybla").on_ack(s, p, a)
+    CONTROLLERS.find("hybla").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(10 + 2**rho - 1)
     s.cwnd, s.ssthresh = 10.0, 10.5
-    get("hybla").on_ack(s, p, a)
+    CONTROLLERS.find("hybla").on_ack(s, p, a)
     assert s.cwnd == 10.5
 
 
@@ -118,7 +118,7 @@ def test_hybla_has_the_rate_of_the_reference_round_trip(model):
 
     def rate(controller):
         net = tc.dumbbell(rate="1 Gbps", delay="50 ms", buffer=math.inf, loss=p)
-        runs = tc.simulate_many(
+        runs = tc.sweep(
             [tc.Scenario(net, [tc.Flow(controller)], duration=60, seed=s) for s in range(10)],
             **WAYS[model],
         )
@@ -140,32 +140,32 @@ def test_hybla_has_the_rate_of_the_reference_round_trip(model):
 def test_illinois_alpha_and_beta_follow_the_delay(share, alpha, beta):
     s, p, a = at("illinois")
     queueing(a, share * 0.1)
-    get("illinois").on_round(s, p, a)
+    CONTROLLERS.find("illinois").on_round(s, p, a)
     assert (s.alpha, s.beta) == pytest.approx((alpha, beta), abs=5e-4)
-    get("illinois").on_ack(s, p, a)
+    CONTROLLERS.find("illinois").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + s.alpha / 100)
-    get("illinois").on_loss(s, p, a)
+    CONTROLLERS.find("illinois").on_loss(s, p, a)
     assert s.cwnd == pytest.approx(100 * (1 - s.beta))
 
 
 def test_illinois_is_reno_in_small_windows_and_after_a_timeout():
     s, p, a = at("illinois", cwnd=14.0)
-    get("illinois").on_round(s, p, a)
+    CONTROLLERS.find("illinois").on_round(s, p, a)
     assert (s.alpha, s.beta) == (1, 0.5)
     s.alpha = 7.0
-    get("illinois").on_timeout(s, p, a)
+    CONTROLLERS.find("illinois").on_timeout(s, p, a)
     assert (s.alpha, s.beta, s.cwnd) == (1, 0.5, 1)
 
 
 def test_illinois_waits_for_five_calm_rounds():
     s, p, a = at("illinois")
     queueing(a, 0.05)
-    get("illinois").on_round(s, p, a)
+    CONTROLLERS.find("illinois").on_round(s, p, a)
     held = s.alpha
     queueing(a, 0.0)
     seen = []
     for _ in range(6):
-        get("illinois").on_round(s, p, a)
+        CONTROLLERS.find("illinois").on_round(s, p, a)
         seen.append(s.alpha)
     assert seen == [held] * 4 + [10, 10]
 
@@ -178,10 +178,10 @@ def test_veno_asks_how_long_the_queue_is(delay, share, kept):
     """100 packets at 102 ms have 2 in the queue, at 110 ms 9."""
     s, p, a = at("veno")
     queueing(a, delay)
-    get("veno").on_ack(s, p, a)
+    CONTROLLERS.find("veno").on_ack(s, p, a)
     assert s.backlog == pytest.approx(100 * delay / (0.1 + delay))
     assert s.cwnd == pytest.approx(100 + share / 100)
-    get("veno").on_loss(s, p, a)
+    CONTROLLERS.find("veno").on_loss(s, p, a)
     assert s.cwnd == pytest.approx(100 * kept)
 
 
@@ -190,26 +190,26 @@ def test_veno_asks_how_long_the_queue_is(delay, share, kept):
 
 def test_yeah_is_scalable_without_a_queue_and_reno_with_one():
     s, p, a = at("yeah", cwnd=400.0)
-    get("yeah").on_round(s, p, a)
-    get("yeah").on_ack(s, p, a)
+    CONTROLLERS.find("yeah").on_round(s, p, a)
+    CONTROLLERS.find("yeah").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(400 + 1 / 100)
     queueing(a, 0.013)  # more than d/8, though only 46 packets
     s.cwnd = 400.0
-    get("yeah").on_round(s, p, a)
+    CONTROLLERS.find("yeah").on_round(s, p, a)
     assert (s.cwnd, s.reno_count) == (400, 200)
-    get("yeah").on_ack(s, p, a)
+    CONTROLLERS.find("yeah").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(400 + 1 / 400)
 
 
 def test_yeah_empties_a_long_queue_but_not_below_reno():
     s, p, a = at("yeah", cwnd=1000.0)
     queueing(a, 0.025)  # 200 packets
-    get("yeah").on_round(s, p, a)
+    CONTROLLERS.find("yeah").on_round(s, p, a)
     assert s.cwnd == s.ssthresh == pytest.approx(800)
     assert s.reno_count == pytest.approx(400)
     s.cwnd = 500.0
     queueing(a, 0.1)  # 250 packets, half the window
-    get("yeah").on_round(s, p, a)
+    CONTROLLERS.find("yeah").on_round(s, p, a)
     assert s.cwnd == 400
     assert s.reno_count == 401
 
@@ -220,7 +220,7 @@ def test_yeah_empties_a_long_queue_but_not_below_reno():
 def test_yeah_gives_up_its_queue_at_a_loss(queue, slow, left):
     s, p, a = at("yeah", cwnd=400.0)
     s.queue, s.slow_rounds = float(queue), float(slow)
-    get("yeah").on_loss(s, p, a)
+    CONTROLLERS.find("yeah").on_loss(s, p, a)
     assert s.cwnd == left
 
 
@@ -228,19 +228,19 @@ def test_yeah_forgets_reno_after_fifty_fast_rounds():
     s, p, a = at("yeah", cwnd=400.0)
     s.reno_count = 80.0
     for _ in range(50):
-        get("yeah").on_round(s, p, a)
+        CONTROLLERS.find("yeah").on_round(s, p, a)
     assert s.reno_count == 80
-    get("yeah").on_round(s, p, a)
+    CONTROLLERS.find("yeah").on_round(s, p, a)
     assert s.reno_count == 2
 
 
 @pytest.mark.parametrize("name", ["htcp", "illinois", "veno", "yeah"])
 def test_a_timeout_leaves_one_packet_and_what_a_loss_would(name):
     s, p, a = at(name)
-    get(name).on_loss(s, p, a)
+    CONTROLLERS.find(name).on_loss(s, p, a)
     after_loss = SimpleNamespace(**vars(s))
     s, p, a = at(name)
-    get(name).on_timeout(s, p, a)
+    CONTROLLERS.find(name).on_timeout(s, p, a)
     assert (s.cwnd, s.ssthresh) == (1, after_loss.ssthresh)
 
 
@@ -263,7 +263,7 @@ def test_nv_keeps_the_largest_rate_and_the_smallest_mean_rtt():
     seen = []
     for rtt in (0.1, 0.2, 0.1):
         a.rtt = rtt
-        get("nv").on_ack(s, p, a)
+        CONTROLLERS.find("nv").on_ack(s, p, a)
         seen.append((s.rtt, s.rate, s.base_rtt))
     assert seen == [
         pytest.approx(x)
@@ -279,7 +279,7 @@ def test_nv_keeps_the_largest_rate_and_the_smallest_mean_rtt():
 def test_nv_gives_up_three_tenths_of_what_is_too_much(cwnd, calls, left):
     """After 60 measurements: at least 2 packets, and W_max itself when that is near."""
     s, p, a = measured(calls=calls, cwnd=float(cwnd))
-    get("nv").on_round(s, p, a)
+    CONTROLLERS.find("nv").on_round(s, p, a)
     assert s.cwnd == pytest.approx(left)
     decided = cwnd > 110 and calls >= 60
     assert (s.growing, s.calls) == ((0, 0) if decided else (1, calls))
@@ -287,36 +287,36 @@ def test_nv_gives_up_three_tenths_of_what_is_too_much(cwnd, calls, left):
 
 def test_nv_waits_for_two_rounds_and_stops_after_ten():
     s, p, a = measured(cwnd=150.0, rounds=0.0)
-    get("nv").on_round(s, p, a)
+    CONTROLLERS.find("nv").on_round(s, p, a)
     assert s.cwnd == 150
     s, p, a = measured(calls=10.0, cwnd=150.0, rounds=10.0)
-    get("nv").on_round(s, p, a)
+    CONTROLLERS.find("nv").on_round(s, p, a)
     assert (s.cwnd, s.growing) == (150, 0)
 
 
 @pytest.mark.parametrize(("cwnd", "growing"), [(108, 1), (109, 0)])
 def test_nv_grows_two_packets_below(cwnd, growing):
     s, p, a = measured(calls=20.0, cwnd=float(cwnd), growing=0.0)
-    get("nv").on_round(s, p, a)
+    CONTROLLERS.find("nv").on_round(s, p, a)
     assert s.growing == growing
     s.cwnd = 100.0
     a.rtt = 0.0
-    get("nv").on_ack(s, p, a)
+    CONTROLLERS.find("nv").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + growing / 100)
 
 
 def test_nv_grows_slower_after_each_timeout():
     s, p, a = measured()
     for _ in range(2):
-        get("nv").on_timeout(s, p, a)
+        CONTROLLERS.find("nv").on_timeout(s, p, a)
     assert (s.cwnd, s.slowness, s.growing) == (1, 2, 0)
     s, p, a = measured(slowness=2.0)
     a.rtt = 0.0
-    get("nv").on_ack(s, p, a)
+    CONTROLLERS.find("nv").on_ack(s, p, a)
     assert s.cwnd == pytest.approx(100 + 1 / 400)
     for _ in range(9):
         vars(s).update(calls=20.0, rate=1000.0, rounds=5.0, cwnd=100.0)
-        get("nv").on_round(s, p, a)
+        CONTROLLERS.find("nv").on_round(s, p, a)
     assert s.slowness == 1
 
 

@@ -5,9 +5,9 @@ import math
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 
-PRAGUE = get("prague")
+PRAGUE = CONTROLLERS.find("prague")
 
 
 def begin(window, *, rounds=0, **params):
@@ -120,15 +120,15 @@ def beside_cubic(queue, ecn="off", rate="40 Mbps", rtts=(0.01,), **params):
 def test_short_rtts_do_not_give_prague_more(rtt):
     """With the virtual RTT the shares in DualPI2 stay within 2; without it Prague has 1.6 to 5
     times its share."""
-    (prague, cubic), _ = beside_cubic(tc.DualPI2(), rtts=(rtt,))
+    (prague, cubic), _ = beside_cubic(tc.queues.DualPI2(), rtts=(rtt,))
     assert 0.5 < prague / cubic < 2
-    (free, _), _ = beside_cubic(tc.DualPI2(), rtts=(rtt,), rtt_transition=1e9)
+    (free, _), _ = beside_cubic(tc.queues.DualPI2(), rtts=(rtt,), rtt_transition=1e9)
     assert free > 1.15 * prague
 
 
 def test_the_fallback_shares_a_classic_ecn_queue():
     """In a single queue with CoDel, CUBIC with ECN is left a tenth; with the fallback a third."""
-    queue = tc.CoDel(ecn=True)
+    queue = tc.queues.CoDel(ecn=True)
     (prague, cubic), _ = beside_cubic(queue, "classic")
     assert prague > 5 * cubic
     (prague, cubic), _ = beside_cubic(queue, "classic", ecn_fallback=True)

@@ -14,7 +14,7 @@ import pytest
 from every_model import simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import Param, State, get
+from tcpcc.controllers import CONTROLLERS, Param, State
 from tcpcc.controllers.hstcp import decrease
 
 RTT = 0.1
@@ -48,7 +48,7 @@ def every_nth():
 
 
 def hstcp_peak(p):
-    parameters = get("hstcp").example()[1]
+    parameters = CONTROLLERS.find("hstcp").example()[1]
     mean = 0.12 / p**0.835
     return mean / (1 - decrease(parameters, 1.15 * mean) / 2)
 

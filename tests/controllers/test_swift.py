@@ -5,10 +5,10 @@ import math
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.swift import target_delay
 
-SWIFT = get("swift")
+SWIFT = CONTROLLERS.find("swift")
 BASE = 50e-6
 
 

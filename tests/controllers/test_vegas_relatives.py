@@ -13,7 +13,7 @@ from test_slow_start import begin
 from test_transport import MEASURE, Endpoint
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.vegas import backlog
 
 windows = st.floats(2, 1e4)
@@ -25,7 +25,7 @@ def in_rounds(name, samples, **start):
     found = []
     for sample in samples:
         vars(a).update(sample)
-        get(name).on_round(s, p, a)
+        CONTROLLERS.find(name).on_round(s, p, a)
         found.append(s.cwnd)
     return s, found
 
@@ -38,11 +38,11 @@ def test_dual_takes_an_eighth_when_the_rtt_is_past_the_middle(cwnd, low, width, 
     """(1), in the second of two rounds; the middle itself is not past it."""
     rtt, high = low + place * width, low + width
     s, p, a = records("dual", cwnd=cwnd, ssthresh=2.0, acked=0.0, base_rtt=low, rtt=high)
-    get("dual").on_ack(s, p, a)
+    CONTROLLERS.find("dual").on_ack(s, p, a)
     a.rtt = rtt
-    get("dual").on_round(s, p, a)
+    CONTROLLERS.find("dual").on_round(s, p, a)
     assert s.cwnd == cwnd
-    get("dual").on_round(s, p, a)
+    CONTROLLERS.find("dual").on_round(s, p, a)
     assert s.cwnd == (cwnd - cwnd / 8 if rtt > (low + high) / 2 else cwnd)
 
 
@@ -50,13 +50,13 @@ def test_dual_takes_an_eighth_when_the_rtt_is_past_the_middle(cwnd, low, width, 
 def test_dual_does_not_take_the_wait_for_a_repair_for_a_queue(event):
     """The ACK that ends a recovery is of a packet that arrived long before."""
     s, p, a = records("dual", cwnd=20.0, ssthresh=2.0, rtt=0.2)
-    get("dual").on_ack(s, p, a)
-    getattr(get("dual"), event)(s, p, a)
+    CONTROLLERS.find("dual").on_ack(s, p, a)
+    getattr(CONTROLLERS.find("dual"), event)(s, p, a)
     a.rtt, s.odd = 1.5, 1.0
     window = s.cwnd
-    get("dual").on_round(s, p, a)
+    CONTROLLERS.find("dual").on_round(s, p, a)
     assert s.cwnd == window
-    get("dual").on_ack(s, p, a)
+    CONTROLLERS.find("dual").on_ack(s, p, a)
     assert s.max_rtt == 0.2
 
 
@@ -65,9 +65,9 @@ def test_a_window_taken_back_in_slow_start_ends_it(name):
     s, p, a = records(name, cwnd=16.0, ssthresh=math.inf, acked=8.0, base_rtt=0.1)
     for rtt in (0.1, 0.1, 0.2, 0.2):
         a.rtt = rtt
-        get(name).on_round(s, p, a)
+        CONTROLLERS.find(name).on_round(s, p, a)
         if rtt == 0.1:
-            get(name).on_ack(s, p, a)
+            CONTROLLERS.find(name).on_ack(s, p, a)
     assert (s.cwnd, s.ssthresh) == (28, 28)
 
 
@@ -75,7 +75,7 @@ def test_a_repeated_packet_s_round_has_its_mean_rtt():
     """It has no round-trip time of its own."""
     s, p, a = records("dual", cwnd=16.0, ssthresh=2.0, rtt=0.0, round_rtt=0.2, base_rtt=0.1)
     s.max_rtt, s.odd = 0.2, 1.0
-    get("dual").on_round(s, p, a)
+    CONTROLLERS.find("dual").on_round(s, p, a)
     assert s.cwnd == 14
 
 
@@ -119,10 +119,10 @@ def in_a_pipe(rounds, cwnd, ssthresh=2.0, rate=200.0, base=0.1):
     for _ in range(rounds):
         a.inflight, a.rtt = s.cwnd, max(base, before / rate)
         before = s.cwnd
-        get("tri_s").on_round(s, p, a)
+        CONTROLLERS.find("tri_s").on_round(s, p, a)
         if s.cwnd < s.ssthresh:
             a.acked = s.cwnd
-            get("tri_s").on_ack(s, p, a)
+            CONTROLLERS.find("tri_s").on_ack(s, p, a)
         found.append(s.cwnd)
     return s, found
 
@@ -137,7 +137,7 @@ def test_tri_s_takes_a_packet_back_that_adds_less_than_half_of_the_first_ones_th
     s, p, a = records("tri_s", cwnd=11.0, ssthresh=2.0, base_rtt=0.1, inflight=12.0)
     s.flight, s.last_flight, s.last_throughput = 11.0, 10.0, 100.0
     a.rtt = 11 / (100 + 10 * share)
-    get("tri_s").on_round(s, p, a)
+    CONTROLLERS.find("tri_s").on_round(s, p, a)
     assert s.cwnd == after
 
 
@@ -158,8 +158,8 @@ def test_tri_s_ends_slow_start_where_a_round_s_packets_add_too_little():
 
 @pytest.mark.parametrize("name", ["card", "tri_s"])
 def test_loss_and_timeout_are_reno_s(name):
-    assert get(name).on_loss is get("reno").on_loss
-    assert get(name).on_timeout is get("reno").on_timeout
+    assert CONTROLLERS.find(name).on_loss is CONTROLLERS.find("reno").on_loss
+    assert CONTROLLERS.find(name).on_timeout is CONTROLLERS.find("reno").on_timeout
 
 
 # What each was made for, in both models
@@ -207,7 +207,7 @@ def test_vegas_s_distinguished_segment_is_the_one_that_ends_the_round():
 def test_how_much_the_end_of_slow_start_takes_is_a_parameter(cut, after):
     s, p, a = records("vegas", cwnd=64.0, ssthresh=math.inf, p={"start_cut": cut})
     s.frozen = 1.0
-    get("vegas").on_round(s, p, with_delta(a, 2.0, 64.0))
+    CONTROLLERS.find("vegas").on_round(s, p, with_delta(a, 2.0, 64.0))
     assert (s.cwnd, s.ssthresh) == (after, 2)
 
 

@@ -5,10 +5,10 @@ import math
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.vivace import PROBING, STARTING, step, utility
 
-VIVACE = get("vivace")
+VIVACE = CONTROLLERS.find("vivace")
 
 
 def trial(**state):
@@ -124,7 +124,7 @@ def test_without_its_term_for_delay_it_takes_losses_up_to_a_share():
         cases = [
             tc.Scenario(net, [tc.Flow(controller, **params)], duration=60, seed=s) for s in range(6)
         ]
-        return sum(r.utilization(after=10) for r in tc.simulate_many(cases)) / 6
+        return sum(r.utilization(after=10) for r in tc.sweep(cases)) / 6
 
     assert used(0.01, latency=0) > 0.95
     assert 0.7 < used(0.03, latency=0) < 0.9

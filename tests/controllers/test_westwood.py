@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood_rbe import compensated_rtt, diff_delay
@@ -27,7 +27,7 @@ delays = st.floats(1e-4, 1)
 
 
 def records(name, *, cwnd=100.0, ssthresh=50.0, base_rtt=0.1, **state):
-    s, p, a = get(name).example()
+    s, p, a = CONTROLLERS.find(name).example()
     vars(s).update({"cwnd": cwnd, "ssthresh": ssthresh} | state)
     vars(a).update(base_rtt=base_rtt, window=cwnd)
     return s, p, a
@@ -41,7 +41,7 @@ def records(name, *, cwnd=100.0, ssthresh=50.0, base_rtt=0.1, **state):
 def test_a_loss_leaves_what_fills_the_pipe(name, rate, base_rtt, cwnd):
     """Kaneko 2005, eq. 1, and the floor."""
     s, p, a = records(name, cwnd=cwnd, base_rtt=base_rtt, **{ESTIMATE[name]: rate})
-    get(name).on_loss(s, p, a)
+    CONTROLLERS.find(name).on_loss(s, p, a)
     assert s.ssthresh == max(rate * base_rtt, 2)
     assert s.cwnd == min(cwnd, s.ssthresh)
 
@@ -51,14 +51,14 @@ def test_a_loss_leaves_what_fills_the_pipe(name, rate, base_rtt, cwnd):
 def test_a_timeout_starts_again_up_to_what_fills_the_pipe(name, rate, base_rtt):
     """Kaneko 2005, eq. 2, for all of them."""
     s, p, a = records(name, base_rtt=base_rtt, **{ESTIMATE.get(name, "re"): rate})
-    get(name).on_timeout(s, p, a)
+    CONTROLLERS.find(name).on_timeout(s, p, a)
     assert (s.cwnd, s.ssthresh) == (1, max(rate * base_rtt, 2))
 
 
 def test_a_timeout_after_a_long_silence_counts_it_as_bandwidth_unused():
     s, p, a = records("westwood", be=1000.0, be_time=1.0, be_since=1.0)
     a.now = 2.0
-    get("westwood").on_timeout(s, p, a)
+    CONTROLLERS.find("westwood").on_timeout(s, p, a)
     assert s.ssthresh == pytest.approx(100 * (3 / 5) ** 4)
 
 
@@ -69,7 +69,7 @@ def test_the_window_grows_as_renos(name, ssthresh, acked):
     s, p, a = records(name, ssthresh=ssthresh)
     reno, q, _ = records("reno", ssthresh=ssthresh)
     a.acked = acked
-    get(name).on_ack(s, p, a)
+    CONTROLLERS.find(name).on_ack(s, p, a)
     reno_on_ack(reno, q, a)
     assert s.cwnd == reno.cwnd
 
@@ -80,7 +80,7 @@ def lossy(full, rtt, *, base=0.1, rate=1000.0, capacity=1250.0, **p):
         "westwood_rbe", cwnd=1e6, base_rtt=base, re=rate, rce=capacity, full_rtt=full, rtt=rtt
     )
     vars(params).update(p)
-    get("westwood_rbe").on_loss(s, params, a)
+    CONTROLLERS.find("westwood_rbe").on_loss(s, params, a)
     return s, a
 
 
@@ -143,7 +143,7 @@ def test_rbe_remembers_the_last_round_trip_time_that_was_one():
     s, p, a = records("westwood_rbe")
     for rtt in (0.13, 0.0):
         a.rtt = rtt
-        get("westwood_rbe").on_ack(s, p, a)
+        CONTROLLERS.find("westwood_rbe").on_ack(s, p, a)
     assert s.rtt == 0.13
 
 

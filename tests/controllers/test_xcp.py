@@ -18,7 +18,7 @@ from tcpcc.queues.discipline import Discipline, sample_dtype
 def scenario(flows=2, rate=20, delay=20, buffer=500, duration=10, near=1, stagger=2.0, **router):
     """Flows over a dumbbell; Mb/s, ms, packets, s."""
     net = tc.dumbbell(
-        rate * 1e6, delay / 1e3, buffer, queue=tc.XCPRouter(**router),
+        rate * 1e6, delay / 1e3, buffer, queue=tc.queues.XCPRouter(**router),
         access_rate="1 Gbps", access_delay=near / 1e3,
     )  # fmt: skip
     transport = tc.Transport.ns2(initial_window=2, handshake=False)
@@ -84,7 +84,9 @@ def test_round_trip_times_make_no_difference():
     """Each flow's rate changes by the same amount in a control interval, whatever its R."""
     net = tc.Network(
         [
-            tc.Link("n", "t", rate="50 Mbps", delay="5 ms", buffer=1000, queue=tc.XCPRouter()),
+            tc.Link(
+                "n", "t", rate="50 Mbps", delay="5 ms", buffer=1000, queue=tc.queues.XCPRouter()
+            ),
             tc.Link("t", "n", rate="1 Gbps", delay="5 ms"),
             tc.Link("a", "n", rate="1 Gbps", delay="5 ms"),
             tc.Link("n", "a", rate="1 Gbps", delay="5 ms"),
@@ -168,7 +170,7 @@ def test_so_many_packets_at_once_are_as_many_one_after_another():
 
 def test_the_analysis_refuses_it():
     with pytest.raises(ScenarioError, match=r"needs packets \(header\)"):
-        tc.equilibrium(scenario())
+        tc.analysis.equilibrium(scenario())
 
 
 # Other models beside packets
@@ -202,7 +204,7 @@ def test_short_flows_among_long_ones_take_as_long_in_trains():
     """50 transfers a second of 20 packets over four long flows at 50 Mb/s."""
     flows = [tc.Flow("xcp", start=0.1 * k) for k in range(4)]
     flows += [tc.Flow("xcp", size=20, start=3 + 0.02 * k) for k in range(100)]
-    net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.XCPRouter())
+    net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.queues.XCPRouter())
     case = tc.Scenario(net, flows, duration=6)
     packets, other = (simulate_in(m, case) for m in ("packet", "trains"))
     starts = np.array([flow.start for flow in flows])[4:]
@@ -214,7 +216,7 @@ def test_short_flows_among_long_ones_take_as_long_in_trains():
 
 def two_routers(first, second):
     """Two flows over both links, one over each of them."""
-    queue = tc.XCPRouter()
+    queue = tc.queues.XCPRouter()
     net = tc.Network(
         [
             tc.Link("a", "b", rate=first, delay="10 ms", buffer=1000, queue=queue),
@@ -247,17 +249,15 @@ def test_a_buffer_that_the_router_overruns_leaves_timeouts(model):
 @BESIDE_PACKETS
 def test_what_a_flow_stands_for_counts_in_the_router(model):
     """Ten flows as ten, and as one of weight ten."""
-    net = tc.dumbbell("20 Mbps", "20 ms", 500, queue=tc.XCPRouter())
+    net = tc.dumbbell("20 Mbps", "20 ms", 500, queue=tc.queues.XCPRouter())
     case = tc.Scenario(net, [tc.Flow("xcp", start=1e-4, count=10)], duration=6)
-    tens = [
-        simulate_in(model, case, representatives=n).data["delivered"].sum().item() for n in (1, 10)
-    ]
+    tens = [simulate_in(model, case, senders=n).data["delivered"].sum().item() for n in (1, 10)]
     assert tens[0] == pytest.approx(tens[1], rel=0.01)
 
 
 def test_packets_over_fluid_share_its_router():
     """Two flows in front of four get what each gets in packets."""
-    net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.XCPRouter())
+    net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.queues.XCPRouter())
     flows = [tc.Flow("xcp", start=0.3 * k, background=k > 1) for k in range(6)]
     case = tc.Scenario(net, flows, duration=8)
     packets, hybrid = (simulate_in(m, case).goodput(after=4).values for m in ("packet", "hybrid"))

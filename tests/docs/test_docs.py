@@ -87,6 +87,15 @@ def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
     assert verdicts == ["reproduced", "reproduced"]
 
 
+def test_the_guide_of_papers_shows_what_the_command_writes(tmp_path, monkeypatch):
+    from tcpcc.cli import templates
+
+    monkeypatch.setattr(templates, "required", lambda: tmp_path)
+    texts = [path.read_text() for path in templates.write("paper", "my_paper")]
+    blocks = BLOCK.findall((GUIDES / "reproduce_a_paper.md").read_text())
+    assert [text for _, text in blocks[:2]] == texts
+
+
 def test_generated_tables_are_current(monkeypatch):
     """`python docs/pages.py` writes it."""
     monkeypatch.syspath_prepend(ROOT / "docs")

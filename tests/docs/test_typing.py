@@ -11,23 +11,33 @@ import pytest
 USER = """
 from collections.abc import Sequence
 
+import warnings
+
 import pandas as pd
 import tcpcc as tc
+import xarray as xr
 
 
 def flows(n: int) -> Sequence[tc.Flow | tc.CBR]:
     return [*(tc.Flow("reno", start=k) for k in range(n)), tc.CBR("1 Mbps")]
 
 
-net: tc.Network = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50, queue=tc.RED(min_thresh=5))
+red = tc.queues.RED(min_thresh=5)
+net: tc.Network = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50, queue=red)
 scenario: tc.Scenario = tc.Scenario(net, flows(2), duration="10 s")
-cost: tc.Estimate = tc.estimate(scenario)
+seconds: float = tc.estimate(scenario).seconds
 run: tc.Run = tc.simulate(scenario, "fluid")
 shares: float = run.jain_index(after=5)
 losses: float = float(run.timeouts().sum() + run.retransmissions().sum())
-names: pd.DataFrame = tc.controllers()
-discs: pd.DataFrame = tc.queues()
-runs: list[tc.Run] = tc.simulate_many([scenario])
+tables: list[pd.DataFrame] = [tc.controllers(), tc.queues(), tc.slow_starts(), tc.recoveries()]
+reno: tc.Controller = tc.controllers["reno"]
+kinds: list[object] = [tc.queues["red"], tc.slow_starts["hystart"], tc.recoveries["sack"]]
+names: list[str] = sorted(tc.queues)
+runs: list[tc.Run] = tc.sweep([scenario])
+means: xr.Dataset = tc.sweep([scenario], "means", model="fluid", after=5)
+jains: pd.DataFrame = tc.sweep(lambda seed: scenario, {"jain": tc.Run.jain_index}, seed=range(3))
+smooth: tc.analysis.Stability = tc.analysis.stability(scenario)
+warnings.simplefilter("ignore", tc.errors.ModelWarning)
 table: pd.DataFrame = run.summary()
 sim = tc.PacketSimulation(scenario)
 window: float = sim.flow("reno1").state["cwnd"]

@@ -307,7 +307,7 @@ def queue_divides(s, p, q):
 )
 def test_an_error_names_controller_rule_line_and_values(rule, offset, text, driver):
     controller = make(on_ack=rule)
-    with pytest.raises(tc.RuleError) as error:
+    with pytest.raises(tc.errors.RuleError) as error:
         tc.simulate(scenario(controller), driver=driver)
     line = str(error.value)
     number = rule.__code__.co_firstlineno + offset
@@ -322,7 +322,7 @@ def test_an_error_names_controller_rule_line_and_values(rule, offset, text, driv
 def test_an_error_in_a_queue_names_the_queue():
     tc.register(tc.Discipline("divides", "", on_arrival=queue_divides))
     net = tc.dumbbell(rate="1 Mbps", delay="20 ms", buffer=20, queue="divides")
-    with pytest.raises(tc.RuleError, match=r"queue 'divides', line \d+ .*link 'bottleneck'"):
+    with pytest.raises(tc.errors.RuleError, match=r"queue 'divides', line \d+ .*link 'bottleneck'"):
         tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=1))
 
 

@@ -11,8 +11,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.engine import announce
-from tcpcc.errors import ScenarioWarning, warn
-from tcpcc.models.limits import ModelWarning
+from tcpcc.errors import ModelWarning, ScenarioWarning, warn
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
 
@@ -31,14 +30,14 @@ def test_warnings_name_the_users_line_however_deep_they_arise():
     flows = [tc.Flow("vegas", count=2000, background=True), tc.Flow("reno")]
     crowded = tc.Scenario(NET, flows, duration=1)
     with pytest.warns(ModelWarning) as told:
-        tc.simulate(crowded, "hybrid", representatives=10)
+        tc.simulate(crowded, "hybrid", senders=10)
     assert line_of(told).startswith("tc.simulate(")
 
 
 def test_warnings_of_a_sweep_in_threads_name_no_line_of_the_package():
     flows = [tc.Flow("xcp")]
     with pytest.warns(ScenarioWarning) as told:
-        tc.simulate_many([tc.Scenario(NET, flows, duration=1)] * 2, jobs=2)
+        tc.sweep([tc.Scenario(NET, flows, duration=1)] * 2, jobs=2)
     assert all("/tcpcc/" not in each.filename for each in told)
     assert all(each.filename != "sys" for each in told)
 
@@ -91,7 +90,7 @@ def test_compilations_are_logged_once_and_nothing_is_printed(caplog, capsys, mon
 def test_a_sweep_logs_what_it_loads_and_what_it_simulates(caplog, tmp_path):
     one = tc.Scenario(NET, [tc.Flow("reno")], duration=0.2)
     with caplog.at_level(logging.INFO, logger="tcpcc.many"):
-        tc.simulate_many([one], cache=tmp_path, jobs=1)
+        tc.sweep([one], cache=tmp_path, jobs=1)
     assert "1 of 1 runs to simulate" in caplog.text
 
 

@@ -31,7 +31,7 @@ MODULES = ["core", "network", "internet", "applications", "point-to-point", "tra
 def ours(rtt, **settings):
     """Mean alpha; a frame of 1502 bytes carries 1448, an ACK takes 54."""
     net = tc.dumbbell(
-        "50 Mbps", rtt / 2 * 1e-6, 1000, queue=tc.CoDel(ecn=True, ce_threshold=1e-3),
+        "50 Mbps", rtt / 2 * 1e-6, 1000, queue=tc.queues.CoDel(ecn=True, ce_threshold=1e-3),
         access_rate="1 Gbps", access_delay="1 us",
     )  # fmt: skip
     transport = {

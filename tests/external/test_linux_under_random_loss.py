@@ -29,7 +29,7 @@ import pytest
 from test_linux_against_ns2 import BUFFER, DELAY, PORTS, RATE, is_record
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 
 pytestmark = pytest.mark.papers
 
@@ -55,9 +55,7 @@ def ours(controller, loss, params=(), seeds=SEEDS):
         recovery="sack-prr-6937",
         transport=tc.Transport.ns2(),
     )
-    runs = tc.simulate_many(
-        [tc.Scenario(net, [flow], duration=DURATION, seed=1 + k) for k in range(seeds)]
-    )
+    runs = tc.sweep([tc.Scenario(net, [flow], duration=DURATION, seed=1 + k) for k in range(seeds)])
     total = 0.0
     for run in runs:
         data = run.data.isel(flow=0).sel(time=slice(FIRST, LAST))
@@ -150,7 +148,7 @@ PORTED = {
 def test_with_the_ports_arithmetic_they_agree(name, loss):
     """Within 5 %, or two standard errors of ns-2's mean: 9 % of Illinois at one in a thousand."""
     algorithm, params = PORTS[name]
-    ported = replace(get(algorithm), name=f"{name}_port", **PORTED[name])
+    ported = replace(CONTROLLERS.find(algorithm), name=f"{name}_port", **PORTED[name])
     theirs = np.array(THEIRS[loss][name])
     error = 2 * theirs.std(ddof=1) / math.sqrt(len(theirs))
     found = ours(ported, float(loss), params, len(theirs))

@@ -133,40 +133,40 @@ def test_red_is_equal_to_the_packet(table, mix, setting, tmp_path, monkeypatch):
 #: Other disciplines: ours, ns-2's name and settings, and by how many packets its buffer is smaller
 #: in our count of them (see the disciplines' docstrings).
 DISCIPLINES = {
-    "rem": (tc.REM(target=8), ["REM", "pbo_", 8], 0),
+    "rem": (tc.queues.REM(target=8), ["REM", "pbo_", 8], 0),
     "rem, fast": (
-        tc.REM(target=5, gamma=0.01, update_time=0.01),
+        tc.queues.REM(target=5, gamma=0.01, update_time=0.01),
         ["REM", "pbo_", 5, "gamma_", 0.01, "pupdtime_", 0.01],
         0,
     ),
     "rem, seldom, with an average input": (
-        tc.REM(target=10, gamma=0.005, phi=1.01, update_time=0.05, inw=0.2),
+        tc.queues.REM(target=10, gamma=0.005, phi=1.01, update_time=0.05, inw=0.2),
         ["REM", "pbo_", 10, "gamma_", 0.005, "phi_", 1.01, "pupdtime_", 0.05, "inw_", 0.2],
         0,
     ),
     "pi": (
-        tc.PI(qref=8, a=1.822e-3, b=1.816e-3),
+        tc.queues.PI(qref=8, a=1.822e-3, b=1.816e-3),
         ["PI", "qref_", 8, "a_", 1.822e-3, "b_", 1.816e-3],
         1,
     ),
     "pi, seldom": (
-        tc.PI(qref=5, a=2e-3, b=1.8e-3, w=20),
+        tc.queues.PI(qref=5, a=2e-3, b=1.8e-3, w=20),
         ["PI", "qref_", 5, "a_", 2e-3, "b_", 1.8e-3, "w_", 20],
         1,
     ),
-    "pi, its own gains": (tc.PI(qref=2), ["PI", "qref_", 2], 1),
+    "pi, its own gains": (tc.queues.PI(qref=2), ["PI", "qref_", 2], 1),
     "adaptive red": (
-        tc.AdaptiveRED(min_thresh=3, max_thresh=9, weight=0.002),
+        tc.queues.AdaptiveRED(min_thresh=3, max_thresh=9, weight=0.002),
         ["RED", "thresh_", 3, "maxthresh_", 9, "q_weight_", 0.002, "adaptive_", 1],
         1,
     ),
     "adaptive red, automatic weight": (
-        tc.AdaptiveRED(min_thresh=4, max_thresh=12, max_p=0.02),
+        tc.queues.AdaptiveRED(min_thresh=4, max_thresh=12, max_p=0.02),
         ["RED", "thresh_", 4, "maxthresh_", 12, "linterm_", 50, "q_weight_", 0, "adaptive_", 1],
         1,
     ),
     "adaptive red, quick": (
-        tc.AdaptiveRED(
+        tc.queues.AdaptiveRED(
             min_thresh=2,
             max_thresh=10,
             weight=0.01,

@@ -78,7 +78,7 @@ def test_importing_tcpcc_and_using_a_built_in_name_look_nothing_up():
     code = (
         "import importlib.metadata as m, tcpcc as tc\n"
         "m.entry_points = None\n"
-        "tc.Flow('reno'), tc.RED(), tc.dumbbell(rate='1 Mbps', delay='1 ms', buffer=9)\n"
+        "tc.Flow('reno'), tc.queues.RED(), tc.dumbbell(rate='1 Mbps', delay='1 ms', buffer=9)\n"
         "import sys; print('importlib.metadata' in sys.modules, 'tcpcc.plugins' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -100,7 +100,8 @@ BROKEN = {
         "mine = 5", "far:mine", "controller 'mine' of far = 5: must be a controller",
     ),
     "queue": (
-        "import tcpcc\nmine = tcpcc.RED", "far:mine", "controller 'mine' of far = .*: must be a",
+        "import tcpcc\nmine = tcpcc.queues.RED", "far:mine",
+        "controller 'mine' of far = .*: must be a",
     ),
     "name": (
         MINE.replace('"mine"', '"yours"'), "far:mine",

@@ -11,7 +11,7 @@ from experiments.battery import __main__ as battery
 from experiments.battery.measures import FLOORS, lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, PACKET, SPREAD, group_of, phase_free
 
-pytestmark = pytest.mark.filterwarnings("ignore::tcpcc.models.limits.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::tcpcc.errors.ModelWarning")
 
 SAMPLE = (
     "one RTT: 1 NewReno, 1 Mb/s",

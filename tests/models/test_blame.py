@@ -53,7 +53,7 @@ def drops_at_nan(s, p, q):
 @pytest.mark.parametrize("driver", ["compiled", "simpy"])
 def test_a_rule_that_has_changed_the_window_is_found_with_its_line(driver):
     controller = tc.Controller("mine", "", changes_the_window_first)
-    with pytest.raises(tc.RuleError) as error:
+    with pytest.raises(tc.errors.RuleError) as error:
         tc.simulate(scenario(controller), driver=driver)
     line = changes_the_window_first.__code__.co_firstlineno + 3
     assert str(error.value).startswith(
@@ -64,7 +64,7 @@ def test_a_rule_that_has_changed_the_window_is_found_with_its_line(driver):
 def test_a_rule_that_does_not_fail_again_is_named_with_its_flow():
     state = {"left": tc.State(5, "", "")}
     controller = tc.Controller("mine", "", changes_its_state_first, state=state)
-    with pytest.raises(tc.RuleError) as error:
+    with pytest.raises(tc.errors.RuleError) as error:
         tc.simulate(scenario(controller))
     message = str(error.value)
     assert message.startswith("controller 'mine' of flow 'mine1': division by zero, at t = ")
@@ -76,7 +76,7 @@ def test_a_queue_that_was_not_called_at_the_time_is_not_named():
     tc.register(tc.Discipline("harmless", "", on_arrival=drops_none))
     state = {"left": tc.State(5, "", "")}
     controller = tc.Controller("mine", "", changes_its_state_first, state=state)
-    with pytest.raises(tc.RuleError, match=r"^controller 'mine' of flow 'mine1': division"):
+    with pytest.raises(tc.errors.RuleError, match=r"^controller 'mine' of flow 'mine1': division"):
         tc.simulate(scenario(controller, queue="harmless"))
 
 
@@ -87,7 +87,7 @@ def test_an_invalid_number_for_the_transport_names_the_controller(rule, name):
     timer = nothing if name == "wake_at" else None
     state = {name: tc.State(math.inf, "", "")}
     controller = tc.Controller("mine", "", rule, state=state, on_timer=timer)
-    with pytest.raises(tc.RuleError, match=rf"^controller 'mine' of flow 'mine1': .*{name}"):
+    with pytest.raises(tc.errors.RuleError, match=rf"^controller 'mine' of flow 'mine1': .*{name}"):
         tc.simulate(scenario(controller))
 
 
@@ -95,7 +95,7 @@ def test_an_invalid_number_for_the_transport_names_the_controller(rule, name):
 def test_a_threshold_that_is_nan_is_refused_with_its_line(driver):
     line = threshold_is_nan.__code__.co_firstlineno + 1
     text = rf"^controller 'mine', on_ack, line {line} of .*: left ssthresh = nan, not a number or"
-    with pytest.raises(tc.RuleError, match=text):
+    with pytest.raises(tc.errors.RuleError, match=text):
         tc.simulate(scenario(tc.Controller("mine", "", threshold_is_nan)), driver=driver)
 
 
@@ -105,7 +105,7 @@ def test_every_model_refuses_a_threshold_that_is_nan(model):
         s.cwnd += ack.acked
         s.ssthresh = math.nan
 
-    with pytest.raises(tc.RuleError, match=r"^controller 'mine'.* ssthresh (= nan|is NaN)"):
+    with pytest.raises(tc.errors.RuleError, match=r"^controller 'mine'.* ssthresh (= nan|is NaN)"):
         simulate_in(model, scenario(tc.Controller("mine", "", on_ack)))
 
 
@@ -115,7 +115,7 @@ def test_the_hybrid_refuses_a_threshold_that_is_nan():
 
     net = tc.dumbbell("10 Mbps", "20 ms", 30)
     flows = [tc.Flow("reno"), tc.Flow(tc.Controller("mine", "", on_ack), background=True)]
-    with pytest.raises(tc.RuleError, match=r"^controller 'mine'.*ssthresh = nan"):
+    with pytest.raises(tc.errors.RuleError, match=r"^controller 'mine'.*ssthresh = nan"):
         tc.simulate(tc.Scenario(net, flows, duration=3), "hybrid")
 
 
@@ -124,8 +124,10 @@ def test_a_drop_probability_that_is_nan_names_the_queue():
     tc.register(tc.Discipline("nan_drops", "", on_arrival=drops_none, on_fluid=drops_at_nan))
     net = tc.dumbbell("10 Mbps", "20 ms", 30, queue="nan_drops")
     case = tc.Scenario(net, [tc.Flow("reno", count=8)], duration=3)
-    with pytest.raises(tc.RuleError, match=r"queue 'nan_drops' of link 'bottleneck'.*q\.prob"):
-        tc.simulate(case, trains=16, representatives=2)
+    with pytest.raises(
+        tc.errors.RuleError, match=r"queue 'nan_drops' of link 'bottleneck'.*q\.prob"
+    ):
+        tc.simulate(case, trains=16, senders=2)
 
 
 def doubles(s, p, ack):

@@ -45,7 +45,7 @@ def test_twice_the_duration_costs_twice_as_much(name, options):
         ({"flows": [tc.Flow("vegas", count=1001, record=False)]}, False),
         ({"flows": [tc.Flow("vegas", transport={"initial_window": 10_001})]}, False),
         ({"flows": [tc.Flow("vegas"), tc.CBR(1e12)]}, False),
-        ({"workloads": tc.web("reno", rate=1)}, False),
+        ({"workloads": tc.workloads.web("reno", rate=1)}, False),
     ],
 )
 def test_only_a_run_that_is_certainly_short_is_not_estimated(settings, short):
@@ -60,5 +60,5 @@ def test_the_time_of_many_senders_is_that_of_their_records(options, flows, secon
     """Measured with 10^4 and 10^5 senders in packets: 2 s on 1 Gb/s."""
     net = tc.dumbbell("1 Gbps", "20 ms", 5000)
     flow = tc.Flow("reno", count=flows, jitter=1, record=False)
-    found = tc.estimate(tc.Scenario(net, [flow], duration=2), representatives=flows, **options)
+    found = tc.estimate(tc.Scenario(net, [flow], duration=2), senders=flows, **options)
     assert seconds / 3 < found.seconds < 3 * seconds

@@ -91,7 +91,7 @@ def test_each_link_of_a_short_chain_sends_what_arrives(model):
 def test_every_discipline_bears_an_outage(queue, model):
     net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=queue)
     flows = [tc.Flow("newreno"), tc.Flow("cubic", background=model == "hybrid")]
-    changes = tc.outage(net, "bottleneck", 2, 3)
+    changes = tc.changes.outage(net, "bottleneck", 2, 3)
     run = simulate_in(model, tc.Scenario(net, flows, duration=8, changes=changes))
     sent = run.data["sent_bits"].sel(link="bottleneck")
     assert abs(float(sent.sel(time=slice(2.02, 2.98)).sum())) < 1e-6  # bits

@@ -7,7 +7,7 @@ from drivers import both_drivers
 import tcpcc as tc
 from tcpcc.controllers import Controller, State
 from tcpcc.engine.jit import accessor, member
-from tcpcc.models.blame import RuleError
+from tcpcc.errors import RuleError
 from tcpcc.models.controller_memory import ControllerMemory
 
 NET = tc.dumbbell("10 Mbps", "20 ms", 50)
@@ -191,12 +191,12 @@ def test_models_that_cannot_couple_say_so():
     flows = [tc.Flow("lia", group="m"), tc.Flow("lia", group="m", background=True)]
     scenario = tc.Scenario(NET, flows, duration=1)
     with pytest.raises(tc.ScenarioError, match="the analysis treats flows as independent"):
-        tc.equilibrium(scenario)
+        tc.analysis.equilibrium(scenario)
     many = scenario.replace(flows=[flow.replace(count=3) for flow in flows])
     with pytest.raises(tc.ScenarioError, match="has flows with and without background=True"):
-        tc.simulate(many, "hybrid", representatives=2)
+        tc.simulate(many, "hybrid", senders=2)
     assert (tc.simulate(many, "hybrid").data.delivered.sum("time") > 0).all()
     with pytest.raises(tc.ScenarioError, match="'lia': coupled = True: exported code"):
         tc.export("lia", to="c")
     with pytest.raises(tc.ScenarioError, match="flow: group = 'm': must be left out"):
-        tc.on_off(tc.Flow("lia", group="m"), sources=1, size=10, off=1)
+        tc.workloads.on_off(tc.Flow("lia", group="m"), sources=1, size=10, off=1)

@@ -5,7 +5,7 @@ from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 
-RED = tc.RED(min_thresh=5, max_thresh=15, weight=0.02)
+RED = tc.queues.RED(min_thresh=5, max_thresh=15, weight=0.02)
 
 
 @EVERY_MODEL

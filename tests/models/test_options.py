@@ -39,7 +39,7 @@ def test_a_stream_is_a_file_name():
 @pytest.mark.parametrize(
     ("former", "words"),
     [
-        ({"model": "meanfield"}, 'use "fluid"; tc.equilibrium'),
+        ({"model": "meanfield"}, 'use "fluid"; tc.analysis.equilibrium'),
         ({"model": "ode"}, 'use "fluid"'),
         ({"model": "fluid", "per_rtt": 16}, "give trains=16, in the packet model or the hybrid"),
         ({"model": "fluid", "step": 0.01}, "the fluid model has steps"),

@@ -121,7 +121,10 @@ def test_toml_gives_back_the_change():
             ),
             "change of flow 'c': a CBR source has no rwnd",
         ),
-        (lambda: tc.equilibrium(scenario((1, 5))), "change of flow 'f' at 1: the analysis"),
+        (
+            lambda: tc.analysis.equilibrium(scenario((1, 5))),
+            "change of flow 'f' at 1: the analysis",
+        ),
     ],
 )
 def test_a_wrong_change_is_refused_in_one_line(make, message):

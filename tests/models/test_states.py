@@ -41,7 +41,9 @@ def test_a_background_flow_records_its_state(model):
 
 def test_a_series_is_the_trace_at_the_ends_of_bins():
     flow = tc.Flow("dctcp", record="alpha", name="d", transport={"ecn": "accurate"})
-    net = tc.dumbbell(rate="10 Mb/s", delay="20 ms", buffer=80, queue=tc.StepMark(threshold=10))
+    net = tc.dumbbell(
+        rate="10 Mb/s", delay="20 ms", buffer=80, queue=tc.queues.StepMark(threshold=10)
+    )
     run = tc.simulate(tc.Scenario(net, [flow], duration=10), trace=True)
     events = run.trace().dropna(subset="alpha")
     alpha = run.states("d")["alpha"]
@@ -61,7 +63,9 @@ def test_both_drivers_record_the_same():
 def test_packets_and_fluid_agree_on_dctcps_alpha():
     """At a marking threshold alpha settles near sqrt(2 / W) (SIGCOMM 2010, section 3.3)."""
     flow = tc.Flow("dctcp", record="alpha", name="d", transport={"ecn": "accurate"})
-    net = tc.dumbbell(rate="10 Mb/s", delay="20 ms", buffer=80, queue=tc.StepMark(threshold=20))
+    net = tc.dumbbell(
+        rate="10 Mb/s", delay="20 ms", buffer=80, queue=tc.queues.StepMark(threshold=20)
+    )
     found = [
         tc.simulate(tc.Scenario(net, [flow], duration=30), model).states("d")["alpha"][10:].mean()
         for model in ("packet", "fluid")

@@ -52,7 +52,7 @@ def scenario(writes, controller="reno", duration=12.0, net=NET, **settings):
         ),
         (
             lambda: tc.Workload(
-                tc.Flow("reno", writes=[(0, 3)]), tc.Conversation(1), interarrival=1
+                tc.Flow("reno", writes=[(0, 3)]), tc.workloads.Conversation(1), interarrival=1
             ),
             "must be left out",
         ),
@@ -77,7 +77,7 @@ def test_sizes_have_units_and_toml_gives_back_the_writes():
 
 def test_the_analysis_refuses_writes():
     with pytest.raises(tc.ScenarioError, match="writes: the analysis takes only flows that"):
-        tc.equilibrium(scenario([(0, None)]))
+        tc.analysis.equilibrium(scenario([(0, None)]))
 
 
 # ------------------------------------------------------------------- packet for packet
@@ -242,7 +242,7 @@ def test_time_of_little_use_is_no_time_since_a_loss(model, every):
 
 
 def test_items_of_flows_and_of_workloads_are_in_one_record():
-    load = tc.web("reno", rate=20, name="web")
+    load = tc.workloads.web("reno", rate=20, name="web")
     for model in ("packet", "fluid"):
         alone = tc.simulate(tc.Scenario(NET, [tc.Flow("reno")], duration=5, workloads=load), model)
         flows = [tc.CBR("1 kbps"), tc.Flow("reno", writes=[(0, 3), (2, 4)], name="f")]
@@ -258,7 +258,7 @@ def test_items_of_flows_and_of_workloads_are_in_one_record():
 
 def test_a_trace_names_conversations_beside_writes():
     flows = [tc.Flow("reno", writes=[(0, 3), (2, 4)], name="f")]
-    load = tc.web("reno", rate=20, name="web")
+    load = tc.workloads.web("reno", rate=20, name="web")
     run = tc.simulate(tc.Scenario(NET, flows, duration=3, workloads=load), trace=True)
     assert set(run.trace()["flow"]) >= {"f", "web#0", "web#1"}
 

@@ -188,7 +188,7 @@ def in_shared_window():
 
 def beside_cubic(controller, base_rtt, **transport):
     """Prague's share of a DualPI2 of 40 Mb/s beside CUBIC."""
-    net = tc.dumbbell("40 Mbps", base_rtt / 2, 10_000, queue=tc.DualPI2())
+    net = tc.dumbbell("40 Mbps", base_rtt / 2, 10_000, queue=tc.queues.DualPI2())
     linux = tc.Transport.linux(ecn="l4s", **transport)
     shares = []
     for seed in (1, 2):

@@ -7,7 +7,7 @@ from scipy import stats
 import tcpcc as tc
 from experiments.red_fairness import against_ns2, claims, studies, tables
 from experiments.red_fairness import scenarios as s
-from tcpcc.many import simulate_many
+from tcpcc.sweeps import sweep
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +129,7 @@ def test_without_ns2s_recovery_red_gains_nothing_among_as_many_reno_flows():
     """5 Vegas and 5 Reno flows: drop-tail 0.29, RED 0.47 with ns-2's Vegas and 0.29 with Vegas'."""
     mean = {}
     for recovery in ("vegas-ns2", "vegas"):
-        runs = simulate_many(
+        runs = sweep(
             [s.mixed("table_4_2", "5V5R", "RED", seed, recovery=recovery) for seed in s.SEEDS]
         )
         mean[recovery] = np.mean([tables.of_mix(run)["Fairness"] for run in runs])

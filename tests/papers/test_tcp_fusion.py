@@ -11,7 +11,7 @@ from experiments.seeds import over_seeds
 from experiments.tcp_fusion import PAPER
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
-from tcpcc.many import simulate_many
+from tcpcc.sweeps import sweep
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def cells(item):
 @pytest.mark.parametrize("variant", s.VARIANTS)
 def test_twins_share_evenly_in_the_mean(variant):
     twins = [s.pair(variant, variant, seed) for seed in s.SEEDS]
-    rates = [t.mbps(run, s.PAIRS_SETTLED) for run in simulate_many(twins, progress=False)]
+    rates = [t.mbps(run, s.PAIRS_SETTLED) for run in sweep(twins, progress=False)]
     first, second = np.mean(rates, axis=0)
     assert 0.75 < first / second < 1.33
 
@@ -43,7 +43,7 @@ def test_twins_share_evenly_in_the_mean(variant):
 def test_table_1_has_settled(pair):
     """Its runs' means are those of 330 s within three standard errors."""
     long = [s.laboratory(pair, seed=seed, duration=330.0) for seed in s.SEEDS]
-    runs = simulate_many(long, progress=False)
+    runs = sweep(long, progress=False)
     late = over_seeds(
         {k: t.mbps(r, s.PAIRS_SETTLED)[0] for k, r in zip(s.SEEDS, runs, strict=True)}
     )

@@ -125,7 +125,9 @@ def test_the_time_shifted_fifo_compares_waiting_times():
 
 def shares(rate, rtts, seed=1, **settings):
     """Rate per Prague and per CUBIC flow, and the run."""
-    net = tc.dumbbell(rate, "0.5 ms", 10_000, queue=tc.DualPI2(**settings), access_rate="10 Gbps")
+    net = tc.dumbbell(
+        rate, "0.5 ms", 10_000, queue=tc.queues.DualPI2(**settings), access_rate="10 Gbps"
+    )
     flows = [
         tc.Flow.linux(name, access_delay=(rtt - 1e-3) / 4)
         for rtt, name in zip(rtts, ("prague", "cubic"), strict=True)
@@ -158,7 +160,7 @@ def test_without_the_coupling_classic_flows_are_starved():
 
 def test_unresponsive_traffic_in_c_is_dropped_as_much_as_it_exceeds_the_link():
     """CBR of 12 on 10 Mb/s: p_C exceeds 25 % or not, C waits for its target and L little."""
-    net = tc.dumbbell("10 Mbps", "5 ms", 2000, queue=tc.DualPI2())
+    net = tc.dumbbell("10 Mbps", "5 ms", 2000, queue=tc.queues.DualPI2())
     case = tc.Scenario(net, [tc.Flow.linux("prague"), tc.CBR("12 Mbps")], duration=20, seed=1)
     a, b = (tc.simulate(case, driver=driver) for driver in ("compiled", "simpy"))
     late = a.data.isel(time=slice(100, None))

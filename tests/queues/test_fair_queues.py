@@ -264,7 +264,7 @@ def test_a_high_class_waits_only_for_the_packet_being_sent():
     """A source of 2 Mb/s in class 46 beside an overload in class 0: nothing is lost, and its queue
     is never longer than a packet."""
     flows = [tc.CBR("2 Mbps", traffic_class=46), tc.CBR("20 Mbps"), tc.Flow("reno")]
-    net = tc.dumbbell("10 Mbps", "5 ms", 50, queue=tc.StrictPriority())
+    net = tc.dumbbell("10 Mbps", "5 ms", 50, queue=tc.queues.StrictPriority())
     run = tc.simulate(tc.Scenario(net, flows, duration=10))
     assert run.data["dropped"][:, 0].sum() == 0
     assert run.throughput(after=1)[0] == pytest.approx(2e6, rel=0.01)
@@ -341,7 +341,7 @@ def test_a_packet_larger_than_the_burst_is_dropped():
 def test_a_burst_leaves_at_the_rate_of_the_link_and_the_rest_at_that_of_the_bucket(driver):
     """15 packets of 1000 bytes at 100 Mb/s, then one every 8 ms."""
     transport = tc.Transport(initial_window=40, handshake=False)
-    net = tc.dumbbell("100 Mbps", "10 ms", 100, queue=tc.TokenBucket(rate=1e6, burst=15e3))
+    net = tc.dumbbell("100 Mbps", "10 ms", 100, queue=tc.queues.TokenBucket(rate=1e6, burst=15e3))
     case = tc.Scenario(net, [tc.Flow("reno", size=40, transport=transport)], duration=0.3)
     run = tc.simulate(case, trace=True, driver=driver)
     trace = run.trace()
@@ -355,7 +355,7 @@ def test_a_burst_leaves_at_the_rate_of_the_link_and_the_rest_at_that_of_the_buck
 def test_tcp_through_a_shaper_gets_what_a_slower_link_gives():
     flows = [tc.Flow("cubic"), tc.Flow("newreno")]
     rates = []
-    for rate, queue in (("5 Mbps", None), ("50 Mbps", tc.TokenBucket(rate=5e6, burst=3e3))):
+    for rate, queue in (("5 Mbps", None), ("50 Mbps", tc.queues.TokenBucket(rate=5e6, burst=3e3))):
         net = tc.dumbbell(rate, "20 ms", 60, **({} if queue is None else {"queue": queue}))
         run = tc.simulate(tc.Scenario(net, flows, duration=30))
         rates.append(float(run.throughput(after=5).sum()))
@@ -367,7 +367,10 @@ def test_a_bucket_below_a_policer_delays_what_that_drops():
     """The same rate and burst: the shaper's queue keeps all of 9 Mb/s in bursts of 100 ms."""
     on = [(0.2 * k, 0.2 * k + 0.1) for k in range(40)]
     drops = []
-    for queue in (tc.TokenBucket(rate=10e6, burst=5e3), tc.Policer(rate=10e6, burst=5e3)):
+    for queue in (
+        tc.queues.TokenBucket(rate=10e6, burst=5e3),
+        tc.queues.Policer(rate=10e6, burst=5e3),
+    ):
         net = tc.dumbbell("100 Mbps", "5 ms", 500, queue=queue)
         run = tc.simulate(tc.Scenario(net, [tc.CBR("18 Mbps", on=on)], duration=8))
         drops.append(int(run.data["drops"].sum()))
@@ -406,7 +409,7 @@ def test_each_queue_of_fq_pie_has_the_state_of_pie():
 @pytest.mark.parametrize("flows", [8, 16])
 def test_fq_pie_keeps_delays_near_the_target_and_shares_equal(flows):
     """Its claim: PIE's control of the delay, and fair queueing's shares between CUBIC and Reno."""
-    net = tc.dumbbell("50 Mbps", "20 ms", 2000, queue=tc.FQPIE())
+    net = tc.dumbbell("50 Mbps", "20 ms", 2000, queue=tc.queues.FQPIE())
     each = [tc.Flow(("cubic", "newreno")[k % 2], start=0.1 * k) for k in range(flows)]
     run = tc.simulate(tc.Scenario(net, each, duration=40))
     assert run.utilization(after=10) > 0.9
@@ -429,7 +432,7 @@ def test_fq_marks_what_has_waited_too_long_and_drops_nothing(ect, sojourn, mark)
 def test_fq_shares_between_flows_and_not_within_a_single_queue(flows, share):
     """CUBIC without ECN beside Prague: with a queue per flow half each; in a single one that marks
     Prague yields."""
-    queue = tc.FQ(flows=flows, ce_threshold=0.005)
+    queue = tc.queues.FQ(flows=flows, ce_threshold=0.005)
     net = tc.dumbbell("50 Mbps", "5 ms", 200, queue=queue)
     each = [tc.Flow.linux("cubic"), tc.Flow.linux("prague")]
     rates = tc.simulate(tc.Scenario(net, each, duration=30)).goodput(after=5)
@@ -439,7 +442,7 @@ def test_fq_shares_between_flows_and_not_within_a_single_queue(flows, share):
 @pytest.mark.parametrize("model", ["packet", "fluid"])
 def test_a_flow_has_no_more_packets_in_fq_than_its_limit(model):
     """Linux' flow_limit, which drops although the buffer has room."""
-    net = tc.dumbbell("10 Mbps", "5 ms", 200, queue=tc.FQ(flow_limit=10))
+    net = tc.dumbbell("10 Mbps", "5 ms", 200, queue=tc.queues.FQ(flow_limit=10))
     sources = [tc.CBR("12 Mbps"), tc.CBR("1 Mbps")]
     run = tc.simulate(tc.Scenario(net, sources, duration=10), model=model)
     assert 10 <= float(run.data["queue_max"].max()) <= 12
@@ -512,7 +515,7 @@ def test_rules_see_the_ecn_field():
     net = tc.chain(2, "4 Mbps", "5 ms", 100)
     net = net.replace(
         links=[
-            link.replace(queue=(tc.StepMark(threshold=10), own())[k], record=True)
+            link.replace(queue=(tc.queues.StepMark(threshold=10), own())[k], record=True)
             if k < 2
             else link
             for k, link in enumerate(net.links)
@@ -572,7 +575,7 @@ def test_an_arrival_may_end_a_wait():
 
 def test_evictions_go_on_until_the_bytes_fit():
     """A packet of 1500 bytes needs the room of 30 packets of 50 bytes."""
-    net = tc.dumbbell("1 Mbps", "5 ms", "3 kB", queue=tc.StrictPriority())
+    net = tc.dumbbell("1 Mbps", "5 ms", "3 kB", queue=tc.queues.StrictPriority())
     flows = [
         tc.CBR("2 Mbps", packet_size=50),
         tc.CBR("0.5 Mbps", packet_size=1500, traffic_class=46),

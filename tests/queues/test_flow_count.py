@@ -122,7 +122,11 @@ def test_the_estimate_in_trains_is_that_of_packets(queue, warm_up):
     At the end the shares are equal, and the list has forgotten the first two.
     """
     params = {"zombies": 300, "warm_up": warm_up}
-    spec = tc.SRED(**params) if queue == "sred" else tc.ConnectionRED(estimator=1, **params)
+    spec = (
+        tc.queues.SRED(**params)
+        if queue == "sred"
+        else tc.queues.ConnectionRED(estimator=1, **params)
+    )
     case = tc.Scenario(tc.dumbbell("4 Mbps", "20 ms", 40, queue=spec), CHANGING, duration=60)
     means = []
     for m in ("packet", "trains"):
@@ -178,8 +182,8 @@ def test_connection_red_with_a_constant_count_equals_red(n, model):
     runs = [
         simulate_in(model, tc.Scenario(tc.dumbbell(**DUMBBELL, queue=queue), flows, duration=20))
         for queue in (
-            tc.ConnectionRED(weight=0.01),
-            tc.RED(min_thresh=3 * n, max_thresh=4 * n, weight=0.01),
+            tc.queues.ConnectionRED(weight=0.01),
+            tc.queues.RED(min_thresh=3 * n, max_thresh=4 * n, weight=0.01),
         )
     ]
     assert runs[0].data.drops.sum() > 10
@@ -195,7 +199,7 @@ def test_thresholds_follow_the_open_connections(model):
         tc.Flow("vegas", start=4, stop=8, transport=tc.Transport.ns2()),
         tc.Flow("vegas", start=4, size=800, transport=tc.Transport.ns2()),
     ]
-    net = tc.dumbbell(**DUMBBELL, queue=tc.ConnectionRED(error=0.1))
+    net = tc.dumbbell(**DUMBBELL, queue=tc.queues.ConnectionRED(error=0.1))
     run = simulate_in(model, tc.Scenario(net, flows, duration=20))
     end = float(run.data.finished[2])
     assert 8.5 < end < 19
@@ -207,7 +211,7 @@ def test_a_larger_assumed_flow_count_gives_a_longer_queue():
     flows = [tc.Flow(("vegas", "reno")[k % 2], start=0.1 * k) for k in range(4)]
     queues = []
     for error in (-0.2, 0, 0.2):
-        net = tc.dumbbell(**DUMBBELL, queue=tc.ConnectionRED(error=error))
+        net = tc.dumbbell(**DUMBBELL, queue=tc.queues.ConnectionRED(error=error))
         queues.append(tc.simulate(tc.Scenario(net, flows, duration=60)).queue_mean(after=10))
     assert queues == sorted(queues)
     assert queues[2] > 1.15 * queues[0]
@@ -217,7 +221,11 @@ def test_vegas_gets_a_larger_share_beside_reno_than_with_droptail():
     """The purpose of the discipline (thesis, Tables 3.1 and 4.1)."""
     flows = [tc.Flow("vegas"), tc.Flow("reno")]
     ratios = []
-    for queue in (tc.DropTail(), tc.ConnectionRED(), tc.ConnectionRED(estimator=1)):
+    for queue in (
+        tc.queues.DropTail(),
+        tc.queues.ConnectionRED(),
+        tc.queues.ConnectionRED(estimator=1),
+    ):
         net = tc.dumbbell("1.5 Mbps", "40 ms", 21, queue=queue)
         run = tc.simulate(tc.Scenario(net, flows, duration=100))
         ratios.append(run.throughput_ratio("vegas", "reno"))
@@ -279,7 +287,7 @@ def test_sred_keeps_the_queue_near_a_third_of_the_buffer(model):
     """The drop probability changes by a factor of four at a third, so the queue stays about a third
     of the buffer."""
     flows = [tc.Flow("reno", start=0.05 * k, recovery="sack") for k in range(30)]
-    net = tc.dumbbell("20 Mbps", "20 ms", 300, queue=tc.SRED(most_flows=64))
+    net = tc.dumbbell("20 Mbps", "20 ms", 300, queue=tc.queues.SRED(most_flows=64))
     case = tc.Scenario(net, flows, duration=60)
     run = simulate_in(model, case)
     assert 20 < run.data.queue_flows[-1, 0] < 35

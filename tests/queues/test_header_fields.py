@@ -8,7 +8,7 @@ from drivers import both_drivers
 from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.engine.jit import record_view
 from tcpcc.errors import ScenarioError, ScenarioWarning
 from tcpcc.models.packet import run_to_end
@@ -166,7 +166,7 @@ def systems():
             "seen_b": tc.State(-1, "", "returned"),
             "first": tc.State(100, "", "sent in a_count"),
         }
-        reno = get("reno")
+        reno = CONTROLLERS.find("reno")
         return replace(
             reno, name=name, on_round=rule, header=header, state=state, record=("seen_a", "seen_b")
         )
@@ -252,7 +252,7 @@ def test_a_field_that_no_queue_reads_is_named_in_a_warning(systems):
 
 
 def test_header_fields_that_cannot_be_are_refused_in_one_line():
-    reno = get("reno")
+    reno = CONTROLLERS.find("reno")
     for header, text in (
         ({"a": 256}, "controller 'x': header 'a' = 256"),
         ({"a": 0}, "header 'a' = 0: must be 1 to 255 words"),
@@ -279,6 +279,6 @@ def test_two_sizes_of_a_field_are_refused_in_one_line(systems):
 
 @pytest.mark.filterwarnings("ignore::tcpcc.errors.ScenarioWarning")
 def test_more_than_62_fields_are_refused_in_one_line():
-    many = replace(get("reno"), name="many", header={f"f{i}": 1 for i in range(63)})
+    many = replace(CONTROLLERS.find("reno"), name="many", header={f"f{i}": 1 for i in range(63)})
     with pytest.raises(ScenarioError, match="header 'f62': a scenario has at most 62"):
         tc.simulate(tc.Scenario(parking_lot([9, 9], None), [tc.Flow(many)], duration=1))

@@ -109,7 +109,7 @@ def test_weight_minus_1_has_a_time_constant_of_ten_rtts(delay, seconds):
     assert red.s.avg == pytest.approx(math.exp(-1 / (2500 * seconds)))
 
 
-@pytest.mark.parametrize("make", [tc.RED, tc.ConnectionRED])
+@pytest.mark.parametrize("make", [tc.queues.RED, tc.queues.ConnectionRED])
 def test_a_weight_between_the_automatic_ones_is_refused(make):
     with pytest.raises(ScenarioError, match=r"weight = -0.5 must be in \[0, 1\], or -1"):
         make(weight=-0.5)
@@ -379,7 +379,7 @@ class ByHand:
 def test_drops_of_a_run_are_those_of_the_papers_listing(seed, buffer):
     """Each packet of two TCP flows and a CBR source is accepted or dropped as in the paper, or
     dropped because there is no room."""
-    red = tc.RED(min_thresh=4, max_thresh=12, max_p=0.08, weight=0.01)
+    red = tc.queues.RED(min_thresh=4, max_thresh=12, max_p=0.08, weight=0.01)
     net = tc.dumbbell("2 Mbps", "20 ms", buffer, queue=red)
     flows = [tc.Flow("reno"), tc.Flow("reno", start=0.1, recovery="sack"), tc.CBR("0.5 Mbps")]
     run = tc.simulate(tc.Scenario(net, flows, duration=20, seed=seed), trace=True)
@@ -398,7 +398,7 @@ def test_drops_of_a_run_are_those_of_the_papers_listing(seed, buffer):
 
 def test_red_keeps_the_average_queue_between_its_thresholds():
     net = tc.dumbbell(
-        "10 Mbps", "20 ms", 60, queue=tc.RED(min_thresh=5, max_thresh=15, mean_packet=1000)
+        "10 Mbps", "20 ms", 60, queue=tc.queues.RED(min_thresh=5, max_thresh=15, mean_packet=1000)
     )
     flows = [tc.Flow("reno", start=0.1 * k, recovery="sack") for k in range(4)]
     run = tc.simulate(tc.Scenario(net, flows, duration=60))
@@ -410,14 +410,16 @@ def test_red_keeps_the_average_queue_between_its_thresholds():
 
 
 def test_a_spec_is_compared_and_hashed_by_its_meaning():
-    assert tc.RED(max_p=0.1, min_thresh=4) == tc.RED(min_thresh=4, max_p=0.1)
-    assert len({tc.RED(), tc.RED(), tc.DropTail(), tc.RED(max_p=0.2)}) == 3
-    assert repr(tc.RED(max_p=0.2)) == "red(max_p=0.2)"
+    assert tc.queues.RED(max_p=0.1, min_thresh=4) == tc.queues.RED(min_thresh=4, max_p=0.1)
+    assert (
+        len({tc.queues.RED(), tc.queues.RED(), tc.queues.DropTail(), tc.queues.RED(max_p=0.2)}) == 3
+    )
+    assert repr(tc.queues.RED(max_p=0.2)) == "red(max_p=0.2)"
 
 
 def test_the_function_that_makes_a_spec_documents_its_parameters():
     for param in QUEUES.find("red").params:
-        assert f"\n{param} : " in tc.RED.__doc__
+        assert f"\n{param} : " in tc.queues.RED.__doc__
 
 
 @pytest.mark.parametrize(
@@ -432,7 +434,7 @@ def test_the_function_that_makes_a_spec_documents_its_parameters():
 )
 def test_bad_parameters_are_refused_in_one_line(params, says):
     with pytest.raises(ScenarioError, match=says) as error:
-        tc.RED(**params)
+        tc.queues.RED(**params)
     assert "\n" not in str(error.value)
 
 
@@ -675,7 +677,7 @@ def test_concentration_is_the_probability_of_two_packets_of_one_flow(spy):
 def test_a_run_has_the_recorded_state_of_disciplines(spy, model):
     """With name and description of the state variable; NaN before the first arrival and on other
     links, the last known value in bins without arrivals."""
-    net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=tc.RED())
+    net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=tc.queues.RED())
     net = net.replace(links=[net.links[0].replace(queue=spy()), *net.links[1:]])
     on = tc.CBR("1 Mbps", on=[(1.0, 1.5), (3.0, 3.2)])
     run = simulate_in(model, tc.Scenario(net, [on], duration=4, interval=0.5))
@@ -712,7 +714,7 @@ def test_a_recorded_name_may_have_another_meaning_in_each_discipline():
         contract.Discipline("x", "", on_arrival=note_bytes, state=other, record=("avg",))
     )
     net = tc.chain(2, "4 Mbps", "5 ms", 30, queue=own())
-    mixed = net.replace(links=[net.links[0].replace(queue=tc.RED()), *net.links[1:]])
+    mixed = net.replace(links=[net.links[0].replace(queue=tc.queues.RED()), *net.links[1:]])
     for case, attrs in (
         (net, {"long_name": "queue at the last arrival", "units": "bytes"}),
         (
@@ -936,7 +938,11 @@ def test_adaptive_red_drops_at_least_a_packet_of_those_in_a_tenth_of_a_second(ra
 @EVERY_MODEL
 @pytest.mark.parametrize(
     ("queue", "mean"),
-    [(tc.REM(), 20), (tc.PI(qref=30, a=1.822e-4, b=1.816e-4), 30), (tc.PIE(), 37.5)],
+    [
+        (tc.queues.REM(), 20),
+        (tc.queues.PI(qref=30, a=1.822e-4, b=1.816e-4), 30),
+        (tc.queues.PIE(), 37.5),
+    ],
     ids=lambda x: getattr(x, "name", ""),
 )
 def test_queues_settle_at_their_targets(queue, mean, model):
@@ -968,7 +974,7 @@ def test_a_timer_that_does_not_advance_is_an_error(model):
 
 def test_a_policer_passes_its_burst_and_then_its_rate():
     """20 Mb/s arrive at a policer of 10 Mb/s and 50 packets: 100 pass before the first drop."""
-    net = tc.dumbbell("1 Gbps", "1 ms", 1000, queue=tc.Policer(rate=10e6, burst=50e3))
+    net = tc.dumbbell("1 Gbps", "1 ms", 1000, queue=tc.queues.Policer(rate=10e6, burst=50e3))
     case = tc.Scenario(net, [tc.CBR("20 Mbps", packet_size=1000)], duration=10)
     run = tc.simulate(case, trace=True)
     table = run.trace()
@@ -993,14 +999,14 @@ def test_a_policer_passes_its_burst_and_then_its_rate():
 def test_a_policer_drops_packets_that_exceed_its_bucket(used, after, size, full, drop, left):
     s = SimpleNamespace(used=used, last=1.0)
     q = SimpleNamespace(now=1.0 + after, size=size, full=full, drop=0.0)
-    tc.Policer.on_arrival(s, SimpleNamespace(rate=10e6, burst=50e3), q)
+    tc.queues.Policer.on_arrival(s, SimpleNamespace(rate=10e6, burst=50e3), q)
     assert (q.drop, s.used, s.last) == (drop, pytest.approx(left), 1.0 + after)
 
 
 def test_the_table_of_disciplines_finds_one_by_name():
     import tcpcc as tc
 
-    assert tc.queues["red"] is tc.RED
+    assert tc.queues["red"] is tc.queues.RED
     assert tc.controllers["reno"].name == "reno"
     with pytest.raises(ScenarioError, match="unknown queue 'redd': did you mean 'red'"):
         tc.queues["redd"]

@@ -226,7 +226,7 @@ def passes(s, p, q):
 
 
 def test_a_scheduled_link_changes_its_rate():
-    net = tc.dumbbell("20 Mbps", "20 ms", 100, queue=tc.CoDel())
+    net = tc.dumbbell("20 Mbps", "20 ms", 100, queue=tc.queues.CoDel())
     change = tc.Change(4, "bottleneck", rate="5 Mbps")
     run = tc.simulate(tc.Scenario(net, [tc.Flow("newreno")] * 4, changes=[change], duration=10))
     assert run.throughput(before=4, after=1).sum() == pytest.approx(20e6, rel=0.1)
@@ -236,7 +236,7 @@ def test_a_scheduled_link_changes_its_rate():
 @pytest.mark.parametrize("flows", [1, 5, 20, 50])
 def test_codel_keeps_the_sojourn_time_near_its_target(flows):
     """Nichols and Jacobson 2012: with 1 to 50 flows, each with a window of 25 packets or more."""
-    net = tc.dumbbell("100 Mbps", "50 ms", 4000, queue=tc.CoDel())
+    net = tc.dumbbell("100 Mbps", "50 ms", 4000, queue=tc.queues.CoDel())
     each = tc.Flow("newreno", count=flows, jitter=1)
     run = tc.simulate(tc.Scenario(net, [each], duration=40))
     late = run.data.sel(time=slice(15, None))
@@ -261,7 +261,7 @@ def test_fq_codel_isolates_flows():
 
 def test_a_full_buffer_drops_from_the_longest_queue():
     """RFC 8290, 4.1: CBR at half the rate loses nothing beside CBR at twice the rate."""
-    net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=tc.FQCoDel(interval=1e3))
+    net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=tc.queues.FQCoDel(interval=1e3))
     run = tc.simulate(tc.Scenario(net, [tc.CBR("20 Mbps"), tc.CBR("4 Mbps")], duration=5))
     lost = run.data["dropped"].sum("time")
     assert lost[0] > 5000

@@ -111,7 +111,7 @@ def test_a_full_disk_says_how_large_the_file_is_in_every_format(tmp_path):
 def test_a_sweep_with_a_full_cache_keeps_every_run(tmp_path):
     cases = [factories.scenario([tc.Flow("reno")], seed=s, duration=20) for s in (1, 2, 3)]
     with files_of_at_most(2_000), pytest.warns(RuntimeWarning, match="a run is not saved") as seen:
-        runs = tc.simulate_many(cases, cache=tmp_path, jobs=1)
+        runs = tc.sweep(cases, cache=tmp_path, jobs=1)
     assert [run.data.attrs["seed"] for run in runs] == [1, 2, 3]
     assert len(seen) == 1
     assert re.search(
@@ -130,7 +130,9 @@ def test_a_sweep_whose_worker_dies_keeps_what_is_finished(tmp_path):
         raise OSError("A worker process\nwas killed")
 
     simulations._todo, simulations._work = [0, 1, 2, 3], work()
-    with pytest.raises(tc.SweepError, match=r"3 of 4 .* failed; .* A worker process was") as error:
+    with pytest.raises(
+        tc.errors.SweepError, match=r"3 of 4 .* failed; .* A worker process was"
+    ) as error:
         simulations.runs()
     assert [run is not None for run in error.value.finished] == [True, False, False, False]
     assert set(error.value.failed) == {1, 2, 3}

@@ -119,8 +119,8 @@ def test_labels_have_the_number_of_flows_and_the_users_names():
         tc.Flow("reno", count=120),
         tc.Flow("vegas", name="mine"),
     ]
-    with pytest.warns(UserWarning, match="representatives"):
-        run = tc.simulate(tc.Scenario(net, flows, duration=0.5), trains=16, representatives=100)
+    with pytest.warns(UserWarning, match="senders"):
+        run = tc.simulate(tc.Scenario(net, flows, duration=0.5), trains=16, senders=100)
     expected = ["house (10000 flows)", "reno (120 flows)", "mine"]
     assert labels(plots.cwnd(run)) == expected
     assert labels(plots.throughput(run))[:3] == expected

@@ -30,7 +30,7 @@ def flows(record):
 
 
 def both(**settings):
-    load = [tc.web("reno", rate=5)]
+    load = [tc.workloads.web("reno", rate=5)]
     return [scenario(*flows(record), workloads=load, **settings) for record in (True, False)]
 
 
@@ -158,16 +158,16 @@ def test_delays_need_a_trace():
 
 def busy(**settings):
     """All that a record may hold: a queue's state, marks, items, sums, an outage, changes."""
-    red = tc.RED(min_thresh=5, max_thresh=15)
+    red = tc.queues.RED(min_thresh=5, max_thresh=15)
     net = tc.dumbbell("5 Mbps", "20 ms", 20, access_rate="50 Mbps", queue=red)
     marked = tc.Flow("reno", transport={"ecn": "classic"}, name="marked")
     return tc.Scenario(
         net,
         [*flows(False), marked, tc.CBR("200 kbps", on=[(1, 7)])],
-        workloads=[tc.web("reno", rate=5)],
+        workloads=[tc.workloads.web("reno", rate=5)],
         changes=[
-            *tc.outage(net, "bottleneck", 2, 3),
-            *tc.rate_series("bottleneck", [3e6, 4e6], interval=0.73, start=4),
+            *tc.changes.outage(net, "bottleneck", 2, 3),
+            *tc.changes.rate_series("bottleneck", [3e6, 4e6], interval=0.73, start=4),
         ],
         **{"duration": 8.05} | settings,
     )
@@ -295,7 +295,7 @@ def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):
 def hybrid(foreground, background):
     many = tc.Flow("reno", count=4, background=True, name="many", record=background)
     few = [tc.Flow("cubic", name="one", record=foreground), tc.Flow("vegas", name="two")]
-    return scenario(few[0], many, few[1], workloads=[tc.web("reno", rate=5)], duration=6)
+    return scenario(few[0], many, few[1], workloads=[tc.workloads.web("reno", rate=5)], duration=6)
 
 
 def test_a_hybrid_records_the_flows_chosen():

@@ -8,7 +8,7 @@ import tcpcc as tc
 from tcpcc import rich
 from tcpcc.controllers import CONTROLLERS
 
-NET = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.RED(min_thresh=5), access_delay="1 ms")
+NET = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.queues.RED(min_thresh=5), access_delay="1 ms")
 SCENARIO = tc.Scenario(
     NET, [tc.Flow("vegas", alpha=2), tc.Flow("reno", start=1.5, stop=9), tc.CBR("1 Mbps")],
     duration=10, seed=7,
@@ -51,7 +51,7 @@ def test_a_definition_tells_parameters_ranges_and_source():
     for name, param in vegas.params.items():
         value = param.plain(param.default)
         assert f"{name} {value if isinstance(value, bool) else f'{value:g}'}" in text
-    assert told(tc.RED).startswith("queue red")
+    assert told(tc.queues.RED).startswith("queue red")
 
 
 def test_a_run_tells_its_flows():

@@ -61,13 +61,13 @@ def test_a_run_comes_back_to_the_bit(run, tmp_path):
 
 @pytest.mark.parametrize("trace", [False, True])
 def test_everything_that_a_record_may_hold_comes_back(trace, tmp_path):
-    net = tc.dumbbell("5 Mbps", "20 ms", 20, queue=tc.RED(min_thresh=5, max_thresh=15))
+    net = tc.dumbbell("5 Mbps", "20 ms", 20, queue=tc.queues.RED(min_thresh=5, max_thresh=15))
     flows = [
         tc.Flow("vegas", record=False),
         tc.Flow("reno", transport={"ecn": "classic"}, name="märk"),
         tc.CBR("200 kbps"),
     ]
-    case = tc.Scenario(net, flows, workloads=[tc.web("reno", rate=5)], duration=3)
+    case = tc.Scenario(net, flows, workloads=[tc.workloads.web("reno", rate=5)], duration=3)
     whole = tc.simulate(case, trace=trace)
     assert {"queue_avg", "marks", "each_sent", "item_start"} <= set(whole.data.variables)
     same(whole, kept(whole, tmp_path / "a.run"))

@@ -19,7 +19,7 @@ FLOWS = [
     tc.CBR("100 kbps", name="udp"),
 ]
 SCENARIO = tc.Scenario(
-    NET, FLOWS, duration=12, workloads=tc.web("newreno", rate=1, name="web", size=8000)
+    NET, FLOWS, duration=12, workloads=tc.workloads.web("newreno", rate=1, name="web", size=8000)
 )
 
 

@@ -23,14 +23,14 @@ BOTH = pytest.mark.parametrize("driver", ["compiled", "simpy"])
 
 def test_a_series_of_rates_is_followed():
     rates = [10e6, 2e6, 5e6, 0, 8e6]
-    found = run(tc.rate_series("bottleneck", rates, interval=4), [tc.CBR("20 Mbps")])
+    found = run(tc.changes.rate_series("bottleneck", rates, interval=4), [tc.CBR("20 Mbps")])
     sent = found.data["sent_bits"].sel(link="bottleneck").values.reshape(5, -1).sum(axis=1) / 4
     np.testing.assert_allclose(sent, rates, rtol=0.002, atol=2e3)
     np.testing.assert_allclose(found.data["capacity"].values.reshape(5, -1).sum(axis=1) / 4, rates)
 
 
 def test_a_series_may_be_repeated_and_takes_times():
-    series = tc.rate_series("x", [1e6, 2e6], times=[0, 3], until=9)
+    series = tc.changes.rate_series("x", [1e6, 2e6], times=[0, 3], until=9)
     assert [(c.at, c.rate) for c in series] == [(0, 1e6), (3, 2e6), (6, 1e6)]
 
 
@@ -42,14 +42,14 @@ def test_a_series_may_be_repeated_and_takes_times():
 )  # fmt: skip
 def test_a_bad_series_is_refused_in_one_line(arguments, text):
     with pytest.raises(tc.ScenarioError, match=text) as error:
-        tc.rate_series("bottleneck", **arguments)
+        tc.changes.rate_series("bottleneck", **arguments)
     assert "\n" not in str(error.value)
 
 
 def test_the_law_of_a_cellular_link():
     """Poisson counts about a Brownian motion between 0 and the largest rate, with silences."""
-    many = [tc.cellular("x", until=200, seed=k) for k in range(40)]
-    assert many[1] == tc.cellular("x", until=200, seed=1) != many[2]
+    many = [tc.changes.cellular("x", until=200, seed=k) for k in range(40)]
+    assert many[1] == tc.changes.cellular("x", until=200, seed=1) != many[2]
     grid = np.arange(0, 200, 0.02) + 1e-6
     rates = np.empty((40, len(grid)))
     for row, changes in zip(rates, many, strict=True):
@@ -66,9 +66,9 @@ def test_the_law_of_a_cellular_link():
     assert second.std() == pytest.approx(2.4e6, rel=0.3)
     assert 0.9 * 12e6 < rates.reshape(40, -1, 50).mean(axis=2).max() < 1.15 * 12e6
     assert 0.03 < (rates == 0).mean() < 0.15
-    short, long = (tc.cellular("x", until=2000, silence=s, interval=0.1) for s in (0.01, 2))
+    short, long = (tc.changes.cellular("x", until=2000, silence=s, interval=0.1) for s in (0.01, 2))
     assert _still(long) > 3 * _still(short)
-    calm = tc.cellular("x", until=200, wander=1.0)
+    calm = tc.changes.cellular("x", until=200, wander=1.0)
     assert np.std([c.rate for c in calm]) == pytest.approx((6e6 * 12032 / 0.02) ** 0.5, rel=0.1)
 
 
@@ -84,14 +84,14 @@ def _still(changes):
 )  # fmt: skip
 def test_a_bad_law_is_refused_in_one_line(arguments, text):
     with pytest.raises(tc.ScenarioError, match=text) as error:
-        tc.cellular("bottleneck", until=60, **arguments)
+        tc.changes.cellular("bottleneck", until=60, **arguments)
     assert "\n" not in str(error.value)
 
 
 @BOTH
 def test_nothing_leaves_a_link_that_stands_still(driver):
     """The packet being sent stops too; the queue fills and drops; afterwards all goes on."""
-    changes = tc.outage(NET, "bottleneck", 5.0003, 8)
+    changes = tc.changes.outage(NET, "bottleneck", 5.0003, 8)
     found = run(changes, [tc.CBR("4 Mbps")], duration=12, driver=driver)
     bottleneck = found.data.sel(link="bottleneck")
     still = bottleneck.sel(time=slice(5.02, 8))
@@ -139,7 +139,7 @@ def test_each_short_outage_delays_by_its_length(driver):
     """An outage within the transmission of a packet is no exception."""
     slow = tc.dumbbell(rate="80 kbps", delay="23 ms", buffer=50)
     flows = [tc.CBR("160 kbps", on=[(0, 1)])]
-    short = tc.outage(slow, "bottleneck", 0.52, 0.58)
+    short = tc.changes.outage(slow, "bottleneck", 0.52, 0.58)
     found, without = (run(c, flows, slow, driver=driver) for c in (short, []))
     bits, free = (float(r.data["sent_bits"].sel(time=slice(0, 1)).sum()) for r in (found, without))
     assert bits == pytest.approx(free - 80e3 * 0.06)
@@ -171,7 +171,7 @@ def test_no_link_sends_more_than_its_rate_allows(driver, queue, seed):
     for link in (net.links[0].name, net.links[1].name):
         rates = draw.choice([0, 1e5, 1e6, 5e6, 40e6], 200)
         times = np.cumsum(draw.uniform(0.001, 0.05, 200))
-        changes += tc.rate_series(link, rates, times=times)
+        changes += tc.changes.rate_series(link, rates, times=times)
     changes += [tc.Change(t, "bottleneck", delay=d) for t, d in ((0.7, 0.02), (1.3, 0.001))]
     flows = [tc.Flow("cubic"), tc.CBR("4 Mbps", packet_size=300)]
     case = tc.Scenario(net, flows, duration=6, changes=changes, interval=0.01)
@@ -184,7 +184,7 @@ def test_no_link_sends_more_than_its_rate_allows(driver, queue, seed):
 def test_an_opportunity_of_a_mahimahi_trace_lets_1504_bytes_pass(tmp_path, interval):
     """10 s with an opportunity every 3 ms; packets of 1500, 1000 and 40 bytes."""
     (tmp_path / "trace").write_text("\n".join(str(ms) for ms in range(3, 3001, 3)))
-    changes = tc.mahimahi("bottleneck", tmp_path / "trace", until=10, interval=interval)
+    changes = tc.changes.mahimahi("bottleneck", tmp_path / "trace", until=10, interval=interval)
     for size in (1500, 1000, 40):
         found = run(changes, [tc.CBR("8 Mbps", packet_size=size)], duration=10)
         assert found.data["sent_bits"].sum() / 8 <= 1504 * 10_000 / 3 + 1e-3
@@ -192,7 +192,7 @@ def test_an_opportunity_of_a_mahimahi_trace_lets_1504_bytes_pass(tmp_path, inter
 
 
 def test_a_flow_survives_an_outage():
-    found = run(tc.outage(NET, "bottleneck", 5, 8), duration=30)
+    found = run(tc.changes.outage(NET, "bottleneck", 5, 8), duration=30)
     assert float(found.timeouts()[0]) >= 1
     assert found.utilization(after=12) > 0.9
 
@@ -200,7 +200,7 @@ def test_a_flow_survives_an_outage():
 def test_both_drivers_give_the_same_bits_under_a_wild_rate():
     rng = np.random.default_rng(1)
     rates = rng.choice([0, 1e6, 5e6, 20e6], 200)
-    changes = tc.rate_series("bottleneck", rates, interval=0.05, until=20)
+    changes = tc.changes.rate_series("bottleneck", rates, interval=0.05, until=20)
     flows = [tc.Flow("reno"), tc.Flow("cubic", start=1), tc.CBR("500 kbps")]
     compiled, simpy = (run(changes, flows, driver=d) for d in ("compiled", "simpy"))
     assert compiled.identical(simpy)
@@ -214,7 +214,7 @@ def test_a_mahimahi_trace_is_followed(tmp_path):
     fast = [ms for ms in range(1, 501) for _ in range(3)]
     slow = list(range(510, 1001, 10))
     (tmp_path / "trace").write_text("\n".join(map(str, fast + slow)) + "\n")
-    changes = tc.mahimahi("bottleneck", tmp_path / "trace", until=10)
+    changes = tc.changes.mahimahi("bottleneck", tmp_path / "trace", until=10)
     found = run(changes, [tc.CBR("60 Mbps", packet_size=1504)], duration=10)
     bits = found.data["sent_bits"].sel(link="bottleneck").values.reshape(20, -1).sum(axis=1)
     np.testing.assert_allclose(bits[::2], 1500 * 8 * 1504, rtol=0.01)
@@ -225,12 +225,12 @@ def test_a_mahimahi_trace_is_followed(tmp_path):
 def test_files_that_are_no_traces_are_refused_in_one_line(text, tmp_path):
     (tmp_path / "trace").write_text(text)
     with pytest.raises(tc.ScenarioError, match=r"trace '.*trace': ") as error:
-        tc.mahimahi("bottleneck", tmp_path / "trace", until=10)
+        tc.changes.mahimahi("bottleneck", tmp_path / "trace", until=10)
     assert "\n" not in str(error.value)
 
 
 def test_losses_come_in_bursts_of_the_right_length():
-    channel = tc.GilbertElliott(p=0.01, r=0.2)
+    channel = tc.queues.GilbertElliott(p=0.01, r=0.2)
     net = tc.dumbbell(rate="100 Mbps", delay="1 ms", buffer=50, queue=channel)
     found = run((), [tc.CBR("50 Mbps")], net, duration=20, trace=True)
     drops = found.events["seq"][found.events["event"] == 7]
@@ -241,10 +241,10 @@ def test_losses_come_in_bursts_of_the_right_length():
 
 
 def test_an_outage_and_bursts_of_losses_are_the_same_in_trains():
-    outage = tc.outage(NET, "bottleneck", 5, 8)
+    outage = tc.changes.outage(NET, "bottleneck", 5, 8)
     packets, trains = (run(outage, model=m).throughput().sum() for m in ("packet", "trains"))
     assert float(trains) == pytest.approx(float(packets), rel=0.05)
-    net = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.GilbertElliott())
+    net = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.queues.GilbertElliott())
     assert run((), net=net, model="trains").data["drops"].sum() > 0
 
 
@@ -255,7 +255,7 @@ def test_an_outage_and_bursts_of_losses_are_the_same_in_trains():
 def test_a_queue_outlives_an_outage(queue, begin):
     """What it takes for the link's rate is what it was before."""
     net = tc.dumbbell("5 Mbps", "20 ms", 40, queue=queue)
-    changes = tc.outage(net, "bottleneck", begin, begin + 1)
+    changes = tc.changes.outage(net, "bottleneck", begin, begin + 1)
     case = tc.Scenario(net, [tc.Flow("reno"), tc.Flow("vegas")], duration=6, changes=changes)
     run = tc.simulate(case)
     assert run.identical(tc.simulate(case, driver="simpy"))

@@ -15,7 +15,7 @@ NET = ("10 Mbps", "20 ms", 50)
 
 
 def scenario(yes, no):
-    queue = tc.RED(gentle=yes, wait=no)
+    queue = tc.queues.RED(gentle=yes, wait=no)
     change = tc.Change(1, "bottleneck", queue={"wait": yes})
     flow = tc.Flow("reno", integer_window=yes, integer_ssthresh=no)
     return tc.Scenario(tc.dumbbell(*NET, queue=queue), [flow], duration=2, changes=[change])
@@ -44,14 +44,14 @@ def test_a_file_says_true_and_false_and_reads_numbers():
 @pytest.mark.parametrize("value", [2, 0.5, -1, "yes", float("nan"), None])
 def test_anything_else_is_refused(value):
     with pytest.raises(tc.ScenarioError, match=r"queue 'red' gentle = .*: must be true or false$"):
-        tc.RED(gentle=value)
+        tc.queues.RED(gentle=value)
     with pytest.raises(tc.ScenarioError, match="integer_window"):
         tc.Flow("reno", integer_window=value)
 
 
 def test_a_number_is_not_true():
     for refused in (
-        lambda: tc.RED(max_p=True),
+        lambda: tc.queues.RED(max_p=True),
         lambda: tc.Flow("vegas", alpha=True),
         lambda: tc.Change(1, "bottleneck", queue={"max_p": True}),
     ):
@@ -74,7 +74,7 @@ def test_lists_say_true_and_false(capsys):
     assert rows["ecn"] == "false"
     assert rows["min_thresh"] == "5"
     assert "gentle : p_b grows from max_p to 1 over max .. 2 max (true or false; true)" in (
-        tc.RED.__doc__
+        tc.queues.RED.__doc__
     )
 
 

@@ -125,16 +125,19 @@ def test_settings_are_cited_only_where_they_act():
 
 
 def test_built_in_distributions_are_cited():
-    loads = [tc.web("reno", rate=1), tc.web("reno", rate=1, size=1000, name="own")]
+    loads = [
+        tc.workloads.web("reno", rate=1),
+        tc.workloads.web("reno", rate=1, size=1000, name="own"),
+    ]
     found = tc.Scenario(NET, [], duration=1, workloads=loads[:1]).cite()
     assert "{crovella-bestavros-1997," in found
     assert "crovella" not in tc.Scenario(NET, [], duration=1, workloads=loads[1:]).cite()
-    mail = tc.Workload("reno", tc.tcplib.SMTP, interarrival=tc.poisson(1))
+    mail = tc.Workload("reno", tc.workloads.tcplib.SMTP, interarrival=tc.workloads.poisson(1))
     assert "{danzig-jamin-1991," in tc.Scenario(NET, [], duration=1, workloads=mail).cite()
 
 
 def test_links_that_change_ask_for_the_source_of_the_trace():
-    changes = tc.cellular("bottleneck", until=1)
+    changes = tc.changes.cellular("bottleneck", until=1)
     found = tc.Scenario(NET, [tc.Flow("reno")], duration=1, changes=changes).cite()
     for key in re.findall(r"tc\.\w+: ([\w-]+)", found):
         assert key in sources.bibliography()
@@ -163,7 +166,7 @@ def test_a_run_cites_its_scenario_and_a_trace_only_the_package(tmp_path, capsys)
     run.save(file)
     run.scenario.save(toml)
     for each in (file, toml):
-        assert main(["cite", str(each), "--also", "RFC 8511"]) == 0
+        assert main(["show", "--cite", str(each), "--also", "RFC 8511"]) == 0
         assert capsys.readouterr().out == run.cite("RFC 8511")
     run.data.attrs["source"] = "a capture"
     assert re.findall(r"^@(.*),$", run.cite(), re.MULTILINE) == ["software{tcpcc"]

@@ -16,10 +16,19 @@ from tcpcc.scenario.draw import drawn
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
 MANY = (
-    tc.Workload(tc.Flow("reno"), tc.tcplib.CONVERSATIONS, interarrival=tc.poisson(5), name="old"),
-    tc.web("vegas", rate=20, name="web"),
-    tc.on_off(
-        "cubic", sources=3, size=20_000, off=tc.Distribution("expon", scale=1), name="bursts"
+    tc.Workload(
+        tc.Flow("reno"),
+        tc.workloads.tcplib.CONVERSATIONS,
+        interarrival=tc.workloads.poisson(5),
+        name="old",
+    ),
+    tc.workloads.web("vegas", rate=20, name="web"),
+    tc.workloads.on_off(
+        "cubic",
+        sources=3,
+        size=20_000,
+        off=tc.workloads.Distribution("expon", scale=1),
+        name="bursts",
     ),
 )
 
@@ -44,8 +53,8 @@ def run():
         (scipy.stats.pareto(2.5, scale=3), 5),
         (scipy.stats.lognorm(s=1, scale=2), 2 * math.exp(0.5)),
         (scipy.stats.geom(0.2), 5),
-        (tc.Empirical([1, 3], [0, 1]), 2),
-        (tc.Empirical([1, 3], [0.5, 1]), 1.5),
+        (tc.workloads.Empirical([1, 3], [0, 1]), 2),
+        (tc.workloads.Empirical([1, 3], [0.5, 1]), 1.5),
         ([1, 2, 6], 3),
         (7, 7),
     ],
@@ -67,22 +76,33 @@ def test_a_sample_is_drawn_from_its_own_values(values):
     ("make", "message"),
     [
         (
-            lambda: tc.Distribution("paretto", b=1),
+            lambda: tc.workloads.Distribution("paretto", b=1),
             "unknown distribution 'paretto': did you mean 'pa",
         ),
-        (lambda: tc.Distribution("pareto"), "b missing"),
-        (lambda: tc.Distribution("pareto", b=1, c=2), "unknown parameter of distribution 'pareto'"),
-        (lambda: tc.Distribution("pareto", b=-1), "out of its range"),
-        (lambda: tc.Distribution("norm"), "must not be negative"),
-        (lambda: tc.Empirical([2, 1], [0.5, 1]), "values = [2.0, 1.0]: must be in ascending order"),
-        (lambda: tc.Empirical([1, 2], [0.5, 0.9]), "ending with 1"),
-        (lambda: tc.Conversation("big"), "size = 'big': must be a number and a unit"),
-        (lambda: tc.Conversation(10, items=None), "gap = 0: must be a positive time"),
-        (lambda: tc.Conversation(10, lasting=3, gap=1), "lasting: needs waits=False"),
-        (lambda: tc.Workload("reno", [], interarrival=1), "conversations = []: must be"),
-        (lambda: tc.Workload("reno", tc.Conversation(1), interarrival=0), "interarrival = 0"),
+        (lambda: tc.workloads.Distribution("pareto"), "b missing"),
         (
-            lambda: tc.Workload(tc.Flow("reno", size=3), tc.Conversation(1), interarrival=1),
+            lambda: tc.workloads.Distribution("pareto", b=1, c=2),
+            "unknown parameter of distribution 'pareto'",
+        ),
+        (lambda: tc.workloads.Distribution("pareto", b=-1), "out of its range"),
+        (lambda: tc.workloads.Distribution("norm"), "must not be negative"),
+        (
+            lambda: tc.workloads.Empirical([2, 1], [0.5, 1]),
+            "values = [2.0, 1.0]: must be in ascending order",
+        ),
+        (lambda: tc.workloads.Empirical([1, 2], [0.5, 0.9]), "ending with 1"),
+        (lambda: tc.workloads.Conversation("big"), "size = 'big': must be a number and a unit"),
+        (lambda: tc.workloads.Conversation(10, items=None), "gap = 0: must be a positive time"),
+        (lambda: tc.workloads.Conversation(10, lasting=3, gap=1), "lasting: needs waits=False"),
+        (lambda: tc.Workload("reno", [], interarrival=1), "conversations = []: must be"),
+        (
+            lambda: tc.Workload("reno", tc.workloads.Conversation(1), interarrival=0),
+            "interarrival = 0",
+        ),
+        (
+            lambda: tc.Workload(
+                tc.Flow("reno", size=3), tc.workloads.Conversation(1), interarrival=1
+            ),
             "size = 3: must be left out",
         ),
         (
@@ -122,7 +142,7 @@ def test_the_same_seed_draws_the_same_whatever_else_there_is():
 
 
 def test_beginnings_are_a_poisson_process():
-    start = drawn(tc.web("reno", rate=50), "w", 3, 2000.0).start
+    start = drawn(tc.workloads.web("reno", rate=50), "w", 3, 2000.0).start
     gaps = np.diff(start)
     assert scipy.stats.kstest(gaps, "expon", args=(0, 1 / 50)).pvalue > 0.01
     assert len(start) == pytest.approx(100_000, rel=0.02)
@@ -130,7 +150,7 @@ def test_beginnings_are_a_poisson_process():
 
 def test_kinds_come_with_their_shares():
     kinds = drawn(MANY[0], "old", 1, 4000.0).kind
-    shares = np.array([kind.share for kind in tc.tcplib.CONVERSATIONS])
+    shares = np.array([kind.share for kind in tc.workloads.tcplib.CONVERSATIONS])
     expected = shares / shares.sum()
     assert np.bincount(kinds) / len(kinds) == pytest.approx(expected, abs=0.01)
 
@@ -149,7 +169,7 @@ def test_kinds_come_with_their_shares():
     ],
 )
 def test_tcplib_is_near_the_published_tables(kind, of, value, probability):
-    conversation = next(k for k in tc.tcplib.CONVERSATIONS if k.name == kind)
+    conversation = next(k for k in tc.workloads.tcplib.CONVERSATIONS if k.name == kind)
     sample = getattr(conversation, of).quantile(np.linspace(0.0005, 0.9995, 1000))
     assert np.mean(sample <= value) == pytest.approx(probability, abs=0.02)
 
@@ -158,7 +178,7 @@ def test_tcplib_is_near_the_published_tables(kind, of, value, probability):
 
 
 def test_a_conversation_of_one_item_is_a_flow_of_that_size():
-    scenario = busy(workloads=tc.web("newreno", rate=40), interval=0.1)
+    scenario = busy(workloads=tc.workloads.web("newreno", rate=40), interval=0.1)
     run, apart = tc.simulate(scenario), tc.simulate(scenario.spelled_out())
     assert len(run.data["item"]) > 300
     assert np.array_equal(run.data["item_finished"], apart.data["finished"][1:], equal_nan=True)
@@ -193,7 +213,9 @@ def test_every_packet_handed_over_arrives_once(run):
 
 def test_items_follow_each_other_after_their_pauses():
     gap = 0.3
-    load = tc.Workload("reno", tc.Conversation(5000, items=4, gap=gap), interarrival=1, count=3)
+    load = tc.Workload(
+        "reno", tc.workloads.Conversation(5000, items=4, gap=gap), interarrival=1, count=3
+    )
     times = tc.simulate(busy(workloads=load)).fct()
     for _, items in times.groupby("conversation"):
         assert len(items) == 4
@@ -202,7 +224,7 @@ def test_items_follow_each_other_after_their_pauses():
 
 
 def test_typed_keys_do_not_wait_for_the_network():
-    keys = tc.Conversation(10, items=20, gap=0.05, waits=False)
+    keys = tc.workloads.Conversation(10, items=20, gap=0.05, waits=False)
     load = tc.Workload("reno", keys, interarrival=0.01, count=1)
     times = tc.simulate(busy(workloads=load)).fct()
     assert np.diff(times["start_s"]) == pytest.approx(0.05, abs=1e-9)
@@ -214,7 +236,9 @@ def test_after_a_silence_the_window_begins_anew():
 
     def second(**transport):
         flow = tc.Flow("reno", transport=tc.Transport.ns2(**transport))
-        load = tc.Workload(flow, tc.Conversation(16_000, items=2, gap=5), interarrival=1, count=1)
+        load = tc.Workload(
+            flow, tc.workloads.Conversation(16_000, items=2, gap=5), interarrival=1, count=1
+        )
         return tc.simulate(busy(workloads=load, flows=[])).fct()["fct_s"][1]
 
     assert second(idle_restart=False, window_validation=False) < 0.07 < 0.15 < second()
@@ -231,9 +255,9 @@ def test_after_a_silence_the_window_begins_anew():
     delayed=st.sampled_from([0, 0.1]),
 )
 def test_no_item_is_faster_than_ideal(size, items, gap, waits, rate, controller, delayed):
-    kind = tc.Conversation(size, items=items, gap=gap, waits=waits)
+    kind = tc.workloads.Conversation(size, items=items, gap=gap, waits=waits)
     flow = tc.Flow(controller, transport={"delayed_ack": delayed})
-    load = tc.Workload(flow, kind, interarrival=tc.poisson(rate))
+    load = tc.Workload(flow, kind, interarrival=tc.workloads.poisson(rate))
     times = tc.simulate(busy(4.0, load, flows=[tc.Flow("reno", size=50)])).fct()
     if waits:
         assert not (times["slowdown"] < 1 - 1e-9).any()
@@ -259,7 +283,9 @@ def test_summary_by_size_counts_all_and_orders_quantiles(run):
 
 def test_ten_thousand_connections_cost_memory_while_they_live():
     """0.6 GB when each was a flow of its own; here what is written of an item, and 200 places."""
-    load = tc.Workload("newreno", tc.Conversation(10_000), interarrival=tc.poisson(1000))
+    load = tc.Workload(
+        "newreno", tc.workloads.Conversation(10_000), interarrival=tc.workloads.poisson(1000)
+    )
     net = tc.dumbbell(rate="1 Gbps", delay="20 ms", buffer=1000)
     scenario = tc.Scenario(net, [], duration=10, workloads=load)
     tracemalloc.start()
@@ -274,7 +300,7 @@ def test_places_go_from_hand_to_hand():
     from tcpcc.models.packet.handlers import run_events
     from tcpcc.models.packet.packet_world import PacketWorld
 
-    world = PacketWorld(busy(duration=60.0, workloads=tc.web("reno", rate=20, size=5000)))
+    world = PacketWorld(busy(duration=60.0, workloads=tc.workloads.web("reno", rate=20, size=5000)))
     while run_events(world.address, 60.0):
         world.grow()
     places = len(world.flows) - 1
@@ -289,7 +315,10 @@ def test_every_place_becomes_free_in_trains():
 
     net = tc.dumbbell("10 Mb/s", "10 ms", 30, variable=True)
     case = tc.Scenario(
-        net, [tc.Flow("vegas", size=10)], duration=60, workloads=tc.web("reno", rate=20, size=5000)
+        net,
+        [tc.Flow("vegas", size=10)],
+        duration=60,
+        workloads=tc.workloads.web("reno", rate=20, size=5000),
     )
     world = TrainWorld(case, 16)
     while world.run_events(60.0):
@@ -302,7 +331,7 @@ def test_every_place_becomes_free_in_trains():
 
 def test_transfers_take_as_long_in_trains():
     old = tc.Flow("reno", recovery="reno", transport=tc.Transport.ns2())
-    few = busy(workloads=tc.web(old, rate=2, size=30_000), duration=20.0)
+    few = busy(workloads=tc.workloads.web(old, rate=2, size=30_000), duration=20.0)
     packets = tc.simulate(few).fct()["fct_s"].mean()
     for case in (few, few.spelled_out()):
         times = tc.simulate(case, trains=16).fct()["fct_s"]
@@ -323,7 +352,9 @@ def test_an_estimate_counts_the_transfers_of_a_workload():
     net = tc.dumbbell("10 Mbps", "20 ms", 50)
 
     def cost(rate):
-        return tc.estimate(tc.Scenario(net, [], workloads=[tc.web("reno", rate=rate)], duration=5))
+        return tc.estimate(
+            tc.Scenario(net, [], workloads=[tc.workloads.web("reno", rate=rate)], duration=5)
+        )
 
     assert 60_000 < cost(1e4).packets < 500_000
     assert 0.3 < cost(1e4).seconds < 3

@@ -6,7 +6,7 @@ import pytest
 from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import get, names
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
 from tcpcc.scenario.resolve import resolve
 from tcpcc.scenario.traffic import LINUX
@@ -42,7 +42,7 @@ def test_a_given_rule_counts():
 
 
 def own(**settings):
-    reno = get("reno")
+    reno = CONTROLLERS.find("reno")
     return Controller("mine", "", reno.on_ack, reno.on_loss, reno.on_timeout, params=reno.params,
                       **settings)  # fmt: skip
 
@@ -56,8 +56,8 @@ def test_a_controller_of_ones_own_runs_as_written_unless_it_names_a_rule():
 
 def test_controllers_with_that_default_start_as_reno_does():
     """Below ssthresh each ACK adds one packet, however long the queue is."""
-    for name in names():
-        controller = get(name)
+    for name in CONTROLLERS.names():
+        controller = CONTROLLERS.find(name)
         s, p, a = controller.example()
         vars(s).update(zip(controller.state_dtype.names, controller.initial_state, strict=True))
         s.cwnd, s.ssthresh = 50.0, 1000.0
@@ -93,9 +93,11 @@ def test_foreground_and_background_have_it():
 
 
 def test_an_equilibrium_does_not_depend_on_it():
-    net = tc.dumbbell("50 Mbps", "20 ms", 200, queue=tc.RED(min_thresh=20, max_thresh=100))
+    net = tc.dumbbell("50 Mbps", "20 ms", 200, queue=tc.queues.RED(min_thresh=20, max_thresh=100))
     found = [
-        tc.equilibrium(tc.Scenario(net, [tc.Flow("reno", count=20, slow_start=x)], duration=1))
+        tc.analysis.equilibrium(
+            tc.Scenario(net, [tc.Flow("reno", count=20, slow_start=x)], duration=1)
+        )
         for x in (None, "standard")
     ]
     assert found[0].cwnd.values == pytest.approx(found[1].cwnd.values, rel=1e-12)
@@ -115,4 +117,4 @@ def test_a_worker_processs_copy_of_the_standard_rule_changes_no_controller():
     """Controllers with a window of their own refuse every other rule."""
     copy = cloudpickle.loads(cloudpickle.dumps(SLOW_STARTS.find("standard")))
     for name in ("bbr", "prague", "reno"):
-        assert composed(get(name), copy) is get(name)
+        assert composed(CONTROLLERS.find(name), copy) is CONTROLLERS.find(name)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.controllers import get, names
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.slow_start import SLOW_STARTS, composed
 
 PAIRS = [
-    (name, start) for name in names() for start in SLOW_STARTS
-    if start == "standard" or get(name).window == "shared"
+    (name, start) for name in CONTROLLERS.names() for start in SLOW_STARTS
+    if start == "standard" or CONTROLLERS.find(name).window == "shared"
 ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def unmeasured(c, rule, now, window, base, rng):
 
 @pytest.mark.parametrize(("name", "start"), PAIRS)
 def test_any_sequence_of_events_without_an_rtt(name, start):
-    c = composed(get(name), SLOW_STARTS[start])
+    c = composed(CONTROLLERS.find(name), SLOW_STARTS[start])
     rules = {n: rule for n, rule in c.rules.items() if rule is not None}
     first = [n for n in ("on_start", "on_open") if n in rules]
     often = [n for n in rules if n not in first] + ["on_ack"] * 8 + ["on_round"] * 2
@@ -58,7 +58,7 @@ def test_any_sequence_of_events_without_an_rtt(name, start):
 
 def test_hystart_needs_an_rtt_sample():
     """ACKs that come close together do not end slow start before anything is measured."""
-    c = composed(get("cubic"), SLOW_STARTS["hystart"])
+    c = composed(CONTROLLERS.find("cubic"), SLOW_STARTS["hystart"])
     s, p, _ = c.example()
     vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
     s.cwnd = 20.0

@@ -4,7 +4,7 @@ import pytest
 from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.slow_start import SLOW_STARTS, composed
 from tcpcc.slow_start.search import missing
 
@@ -17,7 +17,7 @@ class Sender:
     """Reno with SEARCH, told of ACKs as neqo's tests do: 1200 bytes sent and acknowledged first."""
 
     def __init__(self):
-        self.c = composed(get("reno"), SLOW_STARTS["search"])
+        self.c = composed(CONTROLLERS.find("reno"), SLOW_STARTS["search"])
         self.s, self.p, self.a = self.c.example()
         vars(self.s).update(zip(self.c.state_dtype.names, self.c.initial_state, strict=True))
         vars(self.p).update(self.c.check({}))

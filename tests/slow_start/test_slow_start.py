@@ -10,7 +10,7 @@ from drivers import both_drivers
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import Controller, Param, get, names
+from tcpcc.controllers import CONTROLLERS, Controller, Param
 from tcpcc.many import _fingerprint
 from tcpcc.slow_start import SLOW_STARTS, composed
 
@@ -27,7 +27,7 @@ def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps
 
 def begin(controller, slow_start, **params):
     """State, parameters and a sample for a controller with a slow-start rule, as it starts."""
-    c = composed(get(controller), SLOW_STARTS[slow_start])
+    c = composed(CONTROLLERS.find(controller), SLOW_STARTS[slow_start])
     s, p, a = c.example()
     vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
     vars(p).update(c.check(params))
@@ -182,11 +182,13 @@ def test_the_controller_s_own_slow_start_is_left_when_it_is_slower():
 # With any controller, in every engine
 
 
-@pytest.mark.parametrize("name", [n for n in names() if get(n).window == "shared"])
+@pytest.mark.parametrize(
+    "name", [n for n in CONTROLLERS.names() if CONTROLLERS.find(n).window == "shared"]
+)
 @pytest.mark.parametrize("slow_start", RULES)
 def test_any_controller_takes_any_rule(name, slow_start):
-    both = composed(get(name), SLOW_STARTS[slow_start])
-    assert both is composed(get(name), SLOW_STARTS[slow_start])
+    both = composed(CONTROLLERS.find(name), SLOW_STARTS[slow_start])
+    assert both is composed(CONTROLLERS.find(name), SLOW_STARTS[slow_start])
     assert both.name == name
     c, s, p, a = begin(name, slow_start)
     rounds(c, s, p, a, [0.1] * 8 + [0.3] * 8)
@@ -204,7 +206,7 @@ def test_a_controller_with_a_start_of_its_own_takes_none():
 
 
 def test_standard_is_the_controller_itself():
-    assert composed(get("vegas"), SLOW_STARTS["standard"]) is get("vegas")
+    assert composed(CONTROLLERS.find("vegas"), SLOW_STARTS["standard"]) is CONTROLLERS.find("vegas")
 
 
 @pytest.mark.parametrize("pair", [("vegas", "hystart++"), ("cubic", "hystart")])
@@ -238,7 +240,7 @@ def test_a_controller_of_one_s_own_takes_a_rule():
     def on_ack(s, p, a):
         s.cwnd += p.gain * a.acked if s.cwnd < s.ssthresh else a.acked / s.cwnd
 
-    reno = get("reno")
+    reno = CONTROLLERS.find("reno")
     own = Controller(
         "own", "own", on_ack, reno.on_loss, reno.on_timeout, recovery="sack",
         params={**reno.params, "gain": Param(1.0, "", "of the test")},
@@ -278,7 +280,7 @@ def test_it_decides_the_digest_and_the_fingerprint_of_a_sweep():
 
 def test_a_sweep_varies_it():
     cases = [scenario("reno", rule, duration=1) for rule in ("standard", "limited")]
-    runs = list(tc.simulate_many(cases))
+    runs = list(tc.sweep(cases))
     assert runs[1].data["cwnd"].max() < runs[0].data["cwnd"].max()
 
 

@@ -45,7 +45,7 @@ def test_simulations_move_the_overall_bar(shown):
     runs = [tc.Scenario(net, [tc.Flow("reno")], duration=1, seed=seed) for seed in (1, 2)]
     with bars.overall(1, progress=True) as bar:
         bar.begin("two runs", (1,))
-        tc.simulate_many(runs)
+        tc.sweep(runs)
     assert shown == [0, 0.5, 0.5]
 
 

@@ -23,7 +23,7 @@ def scenarios(n=4, duration=5):
 
 def same_as_here():
     here = [tc.simulate(one) for one in scenarios()]
-    there = tc.simulate_many(scenarios())
+    there = tc.sweep(scenarios())
     return all(a.identical(b) for a, b in zip(here, there, strict=True))
 
 
@@ -34,7 +34,7 @@ SWEEP = """
     many = [tc.Scenario(net, [tc.Flow("reno")], duration=5, seed=k) for k in range(1, 31)]
     tc.simulate(many[0])
     print("ready", flush=True)
-    tc.simulate_many(many, jobs=1, cache=sys.argv[1])
+    tc.sweep(many, jobs=1, cache=sys.argv[1])
     print("done", flush=True)
 """
 
@@ -57,7 +57,7 @@ def test_a_sweep_that_is_killed_resumes_and_leaves_no_litter(tmp_path):
     )
     assert list(tmp_path.glob(".*.part")) == []
     assert len(list(tmp_path.iterdir())) == 30
-    kept = tc.simulate_many(scenarios(30), jobs=1, cache=tmp_path)
+    kept = tc.sweep(scenarios(30), jobs=1, cache=tmp_path)
     assert kept[7].identical(tc.simulate(scenarios(30)[7]))
 
 

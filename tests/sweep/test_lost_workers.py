@@ -50,8 +50,8 @@ def dying(monkeypatch):
 @pytest.mark.parametrize("cached", [False, True])
 def test_a_killed_worker_of_a_backend_of_lists_gives_a_sweep_error(dying, tmp_path, cached):
     cache = tmp_path if cached else None
-    with parallel_config(backend="lists", n_jobs=1), pytest.raises(tc.SweepError) as caught:
-        tc.simulate_many(scenarios(24), cache=cache)
+    with parallel_config(backend="lists", n_jobs=1), pytest.raises(tc.errors.SweepError) as caught:
+        tc.sweep(scenarios(24), cache=cache)
     error = caught.value
     done = [k for k, run in enumerate(error.finished) if run is not None]
     assert done[:16] == list(range(16))  # the parts before it
@@ -72,8 +72,8 @@ def test_a_killed_process_gives_a_sweep_error(tmp_path, monkeypatch):
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr(many, "_one", die)
-    with pytest.raises(tc.SweepError, match="a worker was lost") as caught:
-        tc.simulate_many(scenarios(3), jobs=2, processes=True, cache=tmp_path)
+    with pytest.raises(tc.errors.SweepError, match="a worker was lost") as caught:
+        tc.sweep(scenarios(3), jobs=2, processes=True, cache=tmp_path)
     assert len(caught.value.failed) == 3
     monkeypatch.undo()
-    assert len(tc.simulate_many(scenarios(3), jobs=1, cache=tmp_path)) == 3
+    assert len(tc.sweep(scenarios(3), jobs=1, cache=tmp_path)) == 3

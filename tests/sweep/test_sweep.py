@@ -16,14 +16,14 @@ import pandas as pd
 import pytest
 
 import tcpcc as tc
-from tcpcc import web
 from tcpcc.controllers import Controller, Param, register
-from tcpcc.errors import ScenarioError
-from tcpcc.many import Simulations, SweepError, SweepInterrupted, simulate_many
+from tcpcc.errors import ScenarioError, SweepError, SweepInterrupted
+from tcpcc.many import Simulations
 from tcpcc.results import Run, shelf
 from tcpcc.scenario import Flow
+from tcpcc.scenario.workloads import web
 from tcpcc.slow_start import StartUp
-from tcpcc.sweep import grid, sweep
+from tcpcc.sweeps import sweep
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import Recovery
 from tcpcc.transport.recovery.classic import leave
@@ -70,7 +70,7 @@ def seeds_of(runs):
 @pytest.mark.parametrize("jobs", [1, 3, None])
 def test_runs_come_back_in_the_order_of_the_scenarios(engine, jobs):
     order = [3, 1, 6, 2, 9, 4]
-    runs = simulate_many(cases(*order), jobs=jobs)
+    runs = sweep(cases(*order), jobs=jobs)
     assert seeds_of(runs) == order
     assert all(
         run.identical(factories.run(run.scenario, seed))
@@ -79,16 +79,16 @@ def test_runs_come_back_in_the_order_of_the_scenarios(engine, jobs):
 
 
 def test_no_scenario_is_no_run(engine):
-    assert simulate_many([]) == []
+    assert sweep([]) == []
 
 
 def test_options_and_model_reach_the_engine(engine):
-    simulate_many(cases(1), model="fluid", steps=40)
+    sweep(cases(1), model="fluid", steps=40)
     assert engine.asked == [(1, "fluid", {"steps": 40})]
 
 
 def test_the_same_scenario_is_simulated_once(engine):
-    runs = simulate_many(cases(1, 2, 1, 1))
+    runs = sweep(cases(1, 2, 1, 1))
     assert sorted(seed for seed, _, _ in engine.asked) == [1, 2]
     assert seeds_of(runs) == [1, 2, 1, 1]
 
@@ -98,7 +98,7 @@ def test_controllers_of_one_name_are_not_the_same(engine):
     made = [own_controller(1), own_controller(2)]
     trials = [factories.scenario([Flow(one)], duration=1.0) for one in (*made, made[0])]
     assert trials[0] == trials[1]
-    simulate_many(trials)
+    sweep(trials)
     assert len(engine.asked) == 2
 
 
@@ -106,7 +106,7 @@ def test_an_error_of_a_simulation_is_the_callers(engine):
     engine.error = ScenarioError("unknown option")
     engine.fail_seed = 2
     with pytest.raises(SweepError, match=r"1 of 3 .*; scenarios\[1\] .*seed 2\): unknown opt") as e:
-        simulate_many(cases(1, 2, 3))
+        sweep(cases(1, 2, 3))
     assert "\n" not in str(e.value)
     assert [run and run.data.attrs["seed"] for run in e.value.finished] == [1, None, 3]
     assert e.value.failed == {1: engine.error}
@@ -118,7 +118,7 @@ def test_an_error_of_a_simulation_is_the_callers(engine):
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, "two"])
 def test_bad_jobs_are_refused_in_one_line(engine, jobs):
     with pytest.raises(ScenarioError, match=r"jobs = .*: must be a whole number >= 1"):
-        simulate_many(cases(1), jobs=jobs)
+        sweep(cases(1), jobs=jobs)
     assert engine.asked == []
 
 
@@ -170,16 +170,16 @@ def test_what_was_quick_is_not_kept(engine, tmp_path, monkeypatch, seconds, file
         return run
 
     monkeypatch.setattr(importlib.import_module("tcpcc.models"), "simulate", timed)
-    simulate_many(cases(1), cache=tmp_path / "some", keep_from=0.2)
-    simulate_many(cases(1), cache=tmp_path / "all")
+    sweep(cases(1), cache=tmp_path / "some", cache_from=0.2)
+    sweep(cases(1), cache=tmp_path / "all")
     assert len(list((tmp_path / "some").glob("*.run"))) == files
     assert len(list((tmp_path / "all").glob("*.run"))) == 1
 
 
 def test_a_second_time_everything_comes_from_the_cache(engine, tmp_path):
-    first = simulate_many(cases(1, 2, 3), cache=tmp_path / "new" / "folder")
+    first = sweep(cases(1, 2, 3), cache=tmp_path / "new" / "folder")
     engine.asked.clear()
-    again = simulate_many(cases(3, 1, 2), cache=tmp_path / "new" / "folder")
+    again = sweep(cases(3, 1, 2), cache=tmp_path / "new" / "folder")
     assert engine.asked == []
     assert seeds_of(again) == [3, 1, 2]
     assert again[1].identical(first[0])
@@ -196,10 +196,10 @@ def test_a_second_time_everything_comes_from_the_cache(engine, tmp_path):
     ],
 )
 def test_what_is_not_the_same_is_simulated_anew(engine, tmp_path, settings, options):
-    simulate_many(cases(1), cache=tmp_path)
+    sweep(cases(1), cache=tmp_path)
     engine.asked.clear()
     seed = settings.pop("seed", 1)
-    simulate_many(cases(seed, **settings), cache=tmp_path, **options)
+    sweep(cases(seed, **settings), cache=tmp_path, **options)
     assert len(engine.asked) == 1
 
 
@@ -233,7 +233,7 @@ def test_an_edited_rule_is_simulated_anew(engine, tmp_path):
     def asked_for(controller):
         engine.asked.clear()
         case = factories.scenario([Flow(controller)], duration=1.0)
-        simulate_many([case], cache=tmp_path)
+        sweep([case], cache=tmp_path)
         return len(engine.asked)
 
     assert asked_for(own_controller(1)) == 1
@@ -276,25 +276,27 @@ def of_a_workload(gain):
 def test_an_edited_rule_of_any_kind_is_simulated_anew(engine, tmp_path, traffic):
     def asked_for(number):
         engine.asked.clear()
-        simulate_many([factories.scenario(duration=1.0, **traffic(number))], cache=tmp_path)
+        sweep([factories.scenario(duration=1.0, **traffic(number))], cache=tmp_path)
         return len(engine.asked)
 
     assert [asked_for(number) for number in (1, 1, 2, 1)] == [1, 0, 1, 0]
 
 
 def test_a_damaged_file_in_the_cache_is_replaced(engine, tmp_path):
-    simulate_many(cases(1), cache=tmp_path)
+    sweep(cases(1), cache=tmp_path)
     (kept,) = tmp_path.iterdir()
     kept.write_bytes(kept.read_bytes()[:500])
     engine.asked.clear()
-    simulate_many(cases(1), cache=tmp_path)
+    sweep(cases(1), cache=tmp_path)
     assert len(engine.asked) == 1
     assert shelf.take(kept).data.attrs["seed"] == 1
 
 
 def test_an_option_without_a_text_of_its_own_is_not_cached(engine, tmp_path):
-    with pytest.raises(ScenarioError, match=r"env = <object.*: must be a number, a string or None"):
-        simulate_many(cases(1), cache=tmp_path, env=object())
+    with pytest.raises(
+        ScenarioError, match=r"trace = <object.*: must be a number, a string or None"
+    ):
+        sweep(cases(1), cache=tmp_path, trace=object())
     assert engine.asked == []
 
 
@@ -304,7 +306,7 @@ def test_an_option_without_a_text_of_its_own_is_not_cached(engine, tmp_path):
 def test_ctrl_c_keeps_what_is_finished_and_says_so(engine, tmp_path):
     engine.fail_at, engine.error = 3, KeyboardInterrupt()
     with pytest.raises(SweepInterrupted) as caught:
-        simulate_many(cases(1, 2, 3, 4, 5), cache=tmp_path, jobs=1)
+        sweep(cases(1, 2, 3, 4, 5), cache=tmp_path, jobs=1)
     done = [run for run in caught.value.finished if run is not None]
     assert seeds_of(done) == [1, 2, 3]
     assert str(caught.value) == (
@@ -312,14 +314,14 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(engine, tmp_path):
     )
     engine.fail_at = None
     engine.asked.clear()
-    assert seeds_of(simulate_many(cases(1, 2, 3, 4, 5), cache=tmp_path)) == [1, 2, 3, 4, 5]
+    assert seeds_of(sweep(cases(1, 2, 3, 4, 5), cache=tmp_path)) == [1, 2, 3, 4, 5]
     assert sorted(seed for seed, _, _ in engine.asked) == [4, 5]
 
 
 def test_ctrl_c_without_a_cache_hands_over_what_is_finished(engine):
     engine.fail_at, engine.error = 2, KeyboardInterrupt()
     with pytest.raises(SweepInterrupted, match="2 of 4 runs finished, in this error's") as caught:
-        simulate_many(cases(1, 2, 3, 4), jobs=1)
+        sweep(cases(1, 2, 3, 4), jobs=1)
     assert seeds_of(caught.value.finished[:2]) == [1, 2]
     assert caught.value.finished[2:] == [None, None]
 
@@ -332,12 +334,12 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
         sys.path[:0] = {[os.path.dirname(f) for f in (__file__, factories.__file__)]!r}
         import factories, test_sweep
         from tcpcc import models
-        from tcpcc.many import simulate_many
+        from tcpcc.sweeps import sweep
         def simulate(scenario, model="packet"):
             time.sleep(0.05 if scenario.seed < 4 else 0.4)
             return factories.run(scenario, scenario.seed)
         models.simulate = simulate
-        simulate_many(test_sweep.cases(*range(1, 60)), cache="kept", jobs=2)
+        sweep(test_sweep.cases(*range(1, 60)), cache="kept", jobs=2)
         """
     )
     child = subprocess.Popen(
@@ -362,7 +364,7 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
 
 def test_simulations_go_on_before_anybody_waits_for_them(engine, tmp_path):
     """Those that are kept are loaded, and not simulated."""
-    simulate_many(cases(2), cache=tmp_path)
+    sweep(cases(2), cache=tmp_path)
     with Simulations(cases(1, 2, 3), cache=tmp_path) as simulations:
         simulations.begin()
         until = time.monotonic() + 60
@@ -392,36 +394,49 @@ def test_simulations_end_with_the_block_that_they_are_of(engine):
 
 
 def test_progress_is_silent_unless_asked_or_watched(engine, capfd, monkeypatch):
-    simulate_many(cases(1, 2))
+    sweep(cases(1, 2))
     assert capfd.readouterr().err == ""
-    simulate_many(cases(1, 2), progress=True, title="two papers")
+    sweep(cases(1, 2), progress=True, title="two papers")
     told = capfd.readouterr().err
     assert "two papers" in told
     assert "2/2" in told
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    simulate_many(cases(1, 2))
+    sweep(cases(1, 2))
     assert "2/2" in capfd.readouterr().err
-    simulate_many(cases(1, 2), progress=False)
+    sweep(cases(1, 2), progress=False)
     assert capfd.readouterr().err == ""
 
 
 # Grids and tables
 
 
-def test_grid_is_the_product_with_the_last_axis_fastest():
-    points = grid(lambda **at: at, buffer=[10, 20], seed=range(3), queue="red")
-    assert [(p["buffer"], p["seed"]) for p, _ in points] == [
+def make(buffer, seed, queue="droptail"):
+    net = factories.dumbbell("10 Mbps", "20 ms", buffer, queue=queue)
+    return cases(seed, net=net)[0]
+
+
+def test_a_grid_is_the_product_with_the_last_axis_fastest(engine):
+    table = sweep(make, buffer=[10, 20], seed=range(3), queue="red")
+    assert list(table.columns) == ["buffer", "seed", "queue", "run"]
+    assert list(zip(table["buffer"], table["seed"], strict=True)) == [
         (10, 0), (10, 1), (10, 2), (20, 0), (20, 1), (20, 2)
     ]  # fmt: skip
-    assert all(at == made for at, made in points)
-    assert {p["queue"] for p, _ in points} == {"red"}
+    for row in table.itertuples():
+        assert row.run.scenario == make(row.buffer, row.seed, "red")
     with pytest.raises(ScenarioError, match=r"buffer = \[\]: an axis needs at least one value"):
-        grid(lambda **at: at, buffer=[])
+        sweep(make, buffer=[], seed=1)
 
 
-def make(buffer, seed):
-    net = factories.dumbbell("10 Mbps", "20 ms", buffer)
-    return cases(seed, net=net)[0]
+def test_a_list_is_the_axis_scenario(engine):
+    table = sweep(cases(4, 2), {"seed": lambda run: run.data.attrs["seed"]})
+    assert table.to_dict("list") == {"scenario": [0, 1], "seed": [4, 2]}
+    table = sweep(cases(4, 2), model=["packet", "fluid"])
+    assert list(table.columns) == ["model", "scenario", "run"]
+    assert list(zip(table["model"], table["scenario"], strict=True)) == [
+        ("packet", 0), ("packet", 1), ("fluid", 0), ("fluid", 1)
+    ]  # fmt: skip
+    assert [run.data.attrs["model"] for run in table["run"]] == list(table["model"])
+    assert sweep([], Run.jain_index).empty
 
 
 def test_sweep_measures_every_point(engine):
@@ -464,10 +479,10 @@ def test_metrics_of_several_numbers_fill_several_columns(engine):
 
 
 def test_a_metric_may_not_hide_an_axis(engine):
-    with pytest.raises(ScenarioError, match="metrics: 'seed' is the name of an axis"):
+    with pytest.raises(ScenarioError, match="keep: 'seed' is the name of an axis"):
         sweep(make, {"seed": Run.jain_index}, buffer=[10], seed=[1])
     assert engine.asked == []
-    with pytest.raises(ScenarioError, match="metrics: 'buffer' is the name of an axis"):
+    with pytest.raises(ScenarioError, match="keep: 'buffer' is the name of an axis"):
         sweep(make, lambda run: {"buffer": 1}, buffer=[10], seed=[1])
 
 
@@ -488,11 +503,13 @@ def test_processes_give_the_same_runs(monkeypatch):
     cases = [tc.Scenario(net, [flow], duration=2) for flow in flows]
     here = [tc.simulate(case) for case in cases]
     monkeypatch.setattr("tcpcc.models.simulate", None)  # a thread would call it
-    runs = tc.simulate_many(cases, processes=True, jobs=2, progress=False)
+    runs = tc.sweep(cases, processes=True, jobs=2, progress=False)
     assert all(run.identical(other) for run, other in zip(runs, here, strict=True))
 
 
-@pytest.mark.parametrize("many", [sweep, lambda make, _, **axes: tc.batch(make, **axes)])
+@pytest.mark.parametrize(
+    "many", [sweep, lambda make, _, **axes: tc.sweep(make, "means", model="fluid", **axes)]
+)
 def test_a_wrong_axis_is_an_error_of_one_line(many):
     def make(buffer, seed=1):
         raise AssertionError("must not be called")
@@ -508,7 +525,7 @@ def test_the_public_name_is_the_function_whatever_was_imported_first():
     import subprocess
     import sys
 
-    for first in ("pass", "from tcpcc.sweep import grid", "tc.grid"):
+    for first in ("pass", "import tcpcc.sweeps", "from tcpcc.sweeps import Metric"):
         code = f"import tcpcc as tc; {first}; print(callable(tc.sweep))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stdout == "True\n", first
@@ -517,12 +534,12 @@ def test_the_public_name_is_the_function_whatever_was_imported_first():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: tc.simulate_many([None]), r"scenarios\[0\] = None: must be a Scenario"),
+        (lambda: tc.sweep([None]), r"scenarios\[0\] = None: must be a Scenario"),
         (lambda: tc.sweep(lambda a: None, tc.Run.utilization, a=[1]), "must be a Scenario"),
-        (lambda: tc.sweep(lambda a: None, "utilisation", a=[1]), "metrics = 'utilisation'"),
+        (lambda: tc.sweep(lambda a: None, "utilisation", a=[1]), "keep = 'utilisation'"),
         (lambda: tc.estimate(5), "scenario = 5: must be a Scenario"),
-        (lambda: tc.equilibrium(5), "scenario = 5: must be a Scenario"),
-        (lambda: tc.batch(lambda a: 5, a=[1], model="fluid"), "scenario = 5"),
+        (lambda: tc.analysis.equilibrium(5), "scenario = 5: must be a Scenario"),
+        (lambda: tc.sweep(lambda a: 5, "means", a=[1], model="fluid"), r"scenarios\[0\] = 5"),
     ],
 )
 def test_what_is_no_scenario_and_no_metric_is_named(call, words):

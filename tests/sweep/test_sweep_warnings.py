@@ -8,14 +8,14 @@ import pytest
 SCRIPT = """
 import sys, warnings
 import tcpcc as tc
-from tcpcc.models.limits import ModelWarning
+from tcpcc.errors import ModelWarning
 
 if __name__ == "__main__":
     if sys.argv[1] == "silent":
         warnings.simplefilter("ignore", ModelWarning)
     net = tc.dumbbell("12 Mbps", "20 ms", 40)
     each = [tc.Scenario(net, [tc.Flow("vegas", count=40)], duration=0.2, seed=s) for s in (1, 2)]
-    for run in tc.simulate_many(each, model="packet", trains=16, representatives=10, jobs=2):
+    for run in tc.sweep(each, model="packet", trains=16, senders=10, jobs=2):
         pass
 """
 

@@ -10,7 +10,7 @@ import pytest
 from drivers import both_drivers
 
 import tcpcc as tc
-from tcpcc.controllers import bbr, get, lp, names
+from tcpcc.controllers import CONTROLLERS, bbr, lp
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.packet_world import PacketWorld
@@ -136,7 +136,7 @@ def test_the_timer_rule_is_called_at_wake_at():
 
 def test_on_restart_is_called_when_data_arrives_after_an_idle_period():
     """Ten items a second apart: nine idle periods."""
-    talk = tc.Conversation(3000, items=10, gap=1)
+    talk = tc.workloads.Conversation(3000, items=10, gap=1)
     load = tc.Workload(tc.Flow(PROBE), talk, interarrival=0.1, count=1)
     case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows=[], workloads=[load], duration=15)
     world = PacketWorld(case)
@@ -159,7 +159,9 @@ def test_sent_packets_are_delivered_lost_or_in_flight(recovery):
     assert d["lost"] > 100
 
 
-@pytest.mark.parametrize("name", [name for name in names() if get(name).every_ack])
+@pytest.mark.parametrize(
+    "name", [name for name in CONTROLLERS.names() if CONTROLLERS.find(name).every_ack]
+)
 def test_a_receivers_window_bounds_the_windows_that_the_transport_leaves_alone(name):
     """The transport takes no growth back from `every_ack` and ``window="own"``: their rules add
     `growing`, or their models of the path leave out what the receiver limited. Twice the used
@@ -184,7 +186,7 @@ def test_a_rate_that_the_receiver_limits_is_marked_as_limited_but_not_in_linux()
 )
 def test_both_drivers_give_the_same_bits(name, loss):
     marked = {"transport": {"ecn": "accurate"}} if name == "dctcp" else {}
-    both_drivers(path(name, 4.0, loss=loss, queue=tc.StepMark(threshold=30), **marked))
+    both_drivers(path(name, 4.0, loss=loss, queue=tc.queues.StepMark(threshold=30), **marked))
 
 
 def test_a_recovery_that_inflates_the_window_is_refused():
@@ -339,7 +341,7 @@ def test_bbr_has_the_papers_throughput_under_random_loss():
         net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=loss)
         flow = tc.Flow(name, packet_size=1500)
         cases = [tc.Scenario(net, [flow], duration=60, seed=s) for s in range(1, 5)]
-        runs = tc.simulate_many(cases)
+        runs = tc.sweep(cases)
         return sum(float(r.throughput()[0]) for r in runs) / len(runs) / (1 - loss) / 100e6
 
     assert share("bbr", 0.01) > 0.93
@@ -407,7 +409,7 @@ def test_copas_velocity_doubles_and_its_queue_is_two_packets():
 def test_copas_velocity_from_1_to_8():
     """Without a queue v doubles after the third srtt in one direction and after each further
     one."""
-    copa = get("copa")
+    copa = CONTROLLERS.find("copa")
     s, p, a = copa.example()
     for name, value in zip(copa.state_dtype.names, copa.initial_state, strict=True):
         setattr(s, name, value)
@@ -436,8 +438,12 @@ def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
 
 
 def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
-    s, p, a = get("copa").example()
-    for name, value in zip(get("copa").state_dtype.names, get("copa").initial_state, strict=True):
+    s, p, a = CONTROLLERS.find("copa").example()
+    for name, value in zip(
+        CONTROLLERS.find("copa").state_dtype.names,
+        CONTROLLERS.find("copa").initial_state,
+        strict=True,
+    ):
         setattr(s, name, value)
     p.competitive = 1.0
     s.cwnd = 40.0
@@ -445,10 +451,10 @@ def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
     for k in range(12):
         a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
         a.clock = a.now
-        get("copa").on_ack(s, p, a)
+        CONTROLLERS.find("copa").on_ack(s, p, a)
         shares.append(s.share)
     assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]
-    get("copa").on_loss(s, p, a)
+    CONTROLLERS.find("copa").on_loss(s, p, a)
     assert s.share == 4
 
 
@@ -464,7 +470,7 @@ def test_ledbat_keeps_its_target(target):
 def test_ledbats_window_is_at_most_a_packet_above_the_flight():
     """RFC 6817, 2.4.2: min(cwnd, flightsize + ALLOWED_INCREASE), also where cwnd is above it. Of
     20 packets in flight before this ACK, 19 remain; `inflight` counts one that is acknowledged."""
-    ledbat = get("ledbat")
+    ledbat = CONTROLLERS.find("ledbat")
     s, p, a = ledbat.example()
     s.cwnd, s.ssthresh, s.queueing = 100.0, 2.0, 0.0
     a.phase, a.owd, a.inflight, a.delivered, p.allowed = 0.0, 0.0, 20.0, 1.0, 1.0
@@ -486,7 +492,7 @@ def test_low_priority_yields_to_cubic(name):
 
 def test_dctcps_alpha_is_that_of_its_sawtooth():
     """Alizadeh et al. 2010, eq. 6: alpha = sqrt(2/W), W = C R + K; no packet is dropped."""
-    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=tc.StepMark(threshold=65))
+    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=tc.queues.StepMark(threshold=65))
     flow = tc.Flow("dctcp", transport=tc.Transport(ecn="accurate"))
     run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
     trace = run.trace("dctcp1")
@@ -498,7 +504,7 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
 
 def test_dctcps_alpha_with_codel_that_marks_above_1_ms():
     """Without delayed ACKs alpha is sqrt(2/W) here, too (ns-3's: test_dctcp_against_ns3.py)."""
-    queue = tc.CoDel(ecn=True, ce_threshold=0.001)
+    queue = tc.queues.CoDel(ecn=True, ce_threshold=0.001)
     net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
     transport = tc.Transport(ecn="accurate", initial_window=10)
     flow = tc.Flow("dctcp", packet_size=1500, transport=transport)
@@ -514,7 +520,7 @@ def test_dctcps_alpha_with_codel_that_marks_above_1_ms():
 
 def test_a_mark_halves_reno_without_a_loss():
     """RFC 3168, 6.1.2: once per window of data, as for a loss."""
-    queue = tc.StepMark(threshold=20)
+    queue = tc.queues.StepMark(threshold=20)
     run = tc.simulate(path("newreno", 30.0, queue=queue, buffer=100, transport={"ecn": "classic"}))
     assert run.data["drops"].sum() == 0
     assert int(run.data["loss_events"][0]) == 0
@@ -523,7 +529,7 @@ def test_a_mark_halves_reno_without_a_loss():
 
 
 def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
-    s, p, _ = get("bbr").example()
+    s, p, _ = CONTROLLERS.find("bbr").example()
     gains = []
     for phase in range(8):
         s.mode, s.phase = bbr.PROBE_BW, phase
@@ -533,7 +539,7 @@ def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
 
 @pytest.mark.parametrize(("window", "left"), [(5.0, 2.5), (3.0, 2.0), (1.5, 2.0)])
 def test_lp_halves_its_threshold_to_at_least_two(window, left):
-    s, p, a = get("lp").example()
+    s, p, a = CONTROLLERS.find("lp").example()
     s.cwnd, s.smooth, s.owd_min, s.owd_max, s.dropped_at = window, 0.09, 0.05, 0.1, -9.0
     a.acked, a.owd, a.rtt, a.now = 0.0, 0.09, 0.1, 5.0  # a duplicate ACK
     lp.on_ack(s, p, a)

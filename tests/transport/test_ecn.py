@@ -25,7 +25,8 @@ def scenario(queue, choice="accurate", flows=2, **settings):
 
 
 @pytest.mark.parametrize(
-    "queue", [tc.StepMark(threshold=8), tc.RED(ecn=True), tc.REM(gamma=0.01, ecn=True)]
+    "queue",
+    [tc.queues.StepMark(threshold=8), tc.queues.RED(ecn=True), tc.queues.REM(gamma=0.01, ecn=True)],
 )
 @pytest.mark.parametrize("delayed_ack", [0, 0.1])
 def test_all_marks_are_echoed_to_the_sender(queue, delayed_ack):
@@ -44,14 +45,16 @@ def test_all_marks_are_echoed_to_the_sender(queue, delayed_ack):
 def test_only_ecn_capable_packets_are_marked_instead_of_dropped():
     drops = {}
     for choice in ("off", "classic"):
-        run = tc.simulate(scenario(tc.StepMark(threshold=8), choice))
+        run = tc.simulate(scenario(tc.queues.StepMark(threshold=8), choice))
         drops[choice] = run.data["drops"].sum()
     assert drops["off"] > 20
     assert run.queue_max() > 9  # what is marked is let in
-    assert "marks" not in tc.simulate(scenario(tc.RED(), "off")).data
+    assert "marks" not in tc.simulate(scenario(tc.queues.RED(), "off")).data
 
 
-@pytest.mark.parametrize("queue", [tc.StepMark(threshold=8), tc.RED(ecn=True), tc.PIE(ecn=True)])
+@pytest.mark.parametrize(
+    "queue", [tc.queues.StepMark(threshold=8), tc.queues.RED(ecn=True), tc.queues.PIE(ecn=True)]
+)
 @pytest.mark.parametrize("choice", ["classic", "accurate"])
 def test_both_drivers_mark_the_same_packets(queue, choice):
     assert both_drivers(scenario(queue, choice, delayed_ack=0.05)).data["marks"].sum() > 0
@@ -68,7 +71,7 @@ def test_ecn_of_a_queue_does_not_affect_other_packets(name):
 
 def test_headers_are_reused():
     """Every header belongs to a packet in flight or is free, whatever was dropped or delayed."""
-    sim = PacketSimulation(scenario(tc.RED(ecn=True), delayed_ack=0.05, flows=3))
+    sim = PacketSimulation(scenario(tc.queues.RED(ecn=True), delayed_ack=0.05, flows=3))
     sim.run()
     world = sim.world
     free = int(world.w["n_spare_headers"][0])
@@ -81,7 +84,7 @@ def test_headers_are_reused():
 
 
 def test_flows_over_a_lossy_link_leak_no_header():
-    net = tc.dumbbell("10 Mbps", "10 ms", 60, queue=tc.StepMark(), loss=0.02)
+    net = tc.dumbbell("10 Mbps", "10 ms", 60, queue=tc.queues.StepMark(), loss=0.02)
     flow = tc.Flow("newreno", transport=tc.Transport(ecn="classic"))
     sim = PacketSimulation(tc.Scenario(net, [flow] * 4, duration=10))
     sim.run()
@@ -118,7 +121,7 @@ def test_a_mark_at_two_packets_halves_the_window_at_once():
 def answered(recovery, gradual, **settings):
     """A trace of Reno over a link that marks above 60 packets."""
     transport = {"ecn": "classic", "gradual_marks": gradual, "initial_window": 10} | settings
-    net = tc.dumbbell("10 Mbps", "20 ms", 200, queue=tc.StepMark(threshold=60))
+    net = tc.dumbbell("10 Mbps", "20 ms", 200, queue=tc.queues.StepMark(threshold=60))
     flow = tc.Flow("reno", recovery=recovery, transport=transport)
     return tc.simulate(tc.Scenario(net, [flow], duration=8), trace=True)
 
@@ -163,7 +166,7 @@ def test_the_window_does_not_grow_until_a_mark_is_answered(whole, window):
 
 def test_both_drivers_give_the_same_bits_with_gradual_marks():
     case = tc.Scenario(
-        tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.RED(ecn=True), loss=0.002),
+        tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.queues.RED(ecn=True), loss=0.002),
         [tc.Flow("reno", transport=tc.Transport.linux(ecn="accurate"), recovery="rack-tlp")] * 3,
         duration=5,
     )
@@ -306,7 +309,7 @@ def test_an_unknown_ecn_setting_is_refused():
 
 @BESIDE_PACKETS
 def test_every_model_marks_as_many(model):
-    queue = tc.RED(min_thresh=5, max_thresh=20, ecn=True)
+    queue = tc.queues.RED(min_thresh=5, max_thresh=20, ecn=True)
     runs = [simulate_in(m, scenario(queue)) for m in ("packet", model)]
     packets, other = (float(run.data["marks"].sum()) for run in runs)
     assert packets > 10
@@ -360,11 +363,11 @@ def test_a_marked_packet_of_l4s_is_ce_at_the_next_link_and_its_mark_is_echoed():
     assert second[3] > 20
     assert second[1] > 500
     assert second[2] == 0
-    case = scenario(tc.StepMark(threshold=8), "l4s")
+    case = scenario(tc.queues.StepMark(threshold=8), "l4s")
     a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
     assert a["marks"].sum() > 5
     assert a["cwnd"].identical(b["cwnd"])
-    accurate = tc.simulate(scenario(tc.StepMark(threshold=8), "accurate")).data
+    accurate = tc.simulate(scenario(tc.queues.StepMark(threshold=8), "accurate")).data
     assert a["cwnd"].identical(accurate["cwnd"])  # the ACKs are the same
 
 
@@ -406,7 +409,14 @@ def test_three_bits_tell_all_marks(ack_every, loss):
     """Delayed and lost ACKs: the sender's count is the receiver's, but for marks on the way. If
     ACKs are so rare that the field may wrap around between two of them, it is never smaller."""
     links = [
-        tc.Link("a", "b", rate="10 Mbps", delay="10 ms", buffer=60, queue=tc.StepMark(threshold=8)),
+        tc.Link(
+            "a",
+            "b",
+            rate="10 Mbps",
+            delay="10 ms",
+            buffer=60,
+            queue=tc.queues.StepMark(threshold=8),
+        ),
         tc.Link("b", "a", rate="10 Mbps", delay="10 ms", loss=loss),
     ]
     transport = tc.Transport(ecn="l4s", delayed_ack=0.05, ack_every=ack_every)
@@ -461,7 +471,7 @@ def test_a_marked_syn_reduces_no_window():
 
 def test_an_incast_of_linux_dctcp_loses_no_syn_at_the_marking_threshold():
     """64 connections at one instant: 44 SYNs find more than K = 20 packets."""
-    net = tc.dumbbell("10 Gbps", "10 us", 100, queue=tc.StepMark(threshold=20))
+    net = tc.dumbbell("10 Gbps", "10 us", 100, queue=tc.queues.StepMark(threshold=20))
     drops = {}
     for control in (False, True):
         transport = {"ecn_control": control, "initial_window": 1}

@@ -10,7 +10,7 @@ from drivers import both_drivers
 from test_transport import Endpoint, Wire
 
 import tcpcc as tc
-from tcpcc.controllers import bbr, bbr3, get
+from tcpcc.controllers import CONTROLLERS, bbr, bbr3
 from tcpcc.results.recording import EVENTS
 from tcpcc.transport import flow_record as r
 from tcpcc.transport import pacing
@@ -192,10 +192,10 @@ def test_a_piece_is_at_most_half_of_the_window(segments, pieces):
 def test_bbrs_windows_have_room_for_three_pieces(piece):
     """BBR: beyond 2 BDP, in even numbers (``bbr_quantization_budget``). BBRv3: at least
     (draft-ietf-ccwg-bbr, offload budget)."""
-    s, p, a = get("bbr").example()
+    s, p, a = CONTROLLERS.find("bbr").example()
     s.mode, s.phase, s.base_rtt, a.piece = bbr.PROBE_BW, 2.0, 0.1, piece
     assert bbr.target(s, p, a, 100.0, 2.0, 0.0) == 20 + 2 * math.ceil(3 * piece / 2)
-    s, p, a = get("bbr3").example()
+    s, p, a = CONTROLLERS.find("bbr3").example()
     s.mode, a.piece = bbr3.CRUISE, piece
     assert bbr3.budget(s, p, a, 5.0) == max(5.0, 3 * piece)
 

@@ -13,7 +13,7 @@ from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import sample_dtype
@@ -64,7 +64,7 @@ CASES = {
 def network(rate, delay, buffer, near, allocation, deaf=0, **router):
     """A host, two routers, another host: Mb/s, ms, packets."""
     share = {"threshold": allocation, "allocation": allocation, "rounded": 0}
-    asked = tc.QuickStartRouter(**share | router)
+    asked = tc.queues.QuickStartRouter(**share | router)
     links = []
     for a, b, bits, ms, queue in (
         ("source", "left", 1e9, near, asked),
@@ -212,7 +212,7 @@ def test_acks_and_packets_without_a_request_are_ignored():
 
 
 def begin(controller="reno", **params):
-    c = composed(get(controller), SLOW_STARTS["quick_start"])
+    c = composed(CONTROLLERS.find(controller), SLOW_STARTS["quick_start"])
     s, p, a = c.example()
     vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
     vars(p).update(c.check(params))
@@ -295,7 +295,7 @@ def transfer(controller="cubic", queue=None, request=1e9, packets=120, **setting
 
 
 def test_both_drivers_give_the_same_bits():
-    both_drivers(transfer(queue=tc.QuickStartRouter()))
+    both_drivers(transfer(queue=tc.queues.QuickStartRouter()))
 
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "westwood", "fast"])
@@ -303,22 +303,22 @@ def test_a_transfer_takes_fewer_round_trips(controller):
     """The access links belong to the hosts: one router approves, and there is only one."""
     asked, plain = (
         tc.simulate(transfer(controller, queue)).data["finished"].item()
-        for queue in (tc.QuickStartRouter(), None)
+        for queue in (tc.queues.QuickStartRouter(), None)
     )
     assert asked < plain - 0.2
 
 
 def test_the_trace_shows_the_approved_rate():
-    run = tc.simulate(transfer(queue=tc.QuickStartRouter()), trace=True)
+    run = tc.simulate(transfer(queue=tc.queues.QuickStartRouter()), trace=True)
     approved = run.trace()["approved_rate"].dropna().unique()
     assert approved.tolist() == [0, 5.12e6]
 
 
 def test_connections_of_workloads_send_requests():
     """Each conversation has its own sample, with the same packet size and hops."""
-    net = tc.dumbbell("100 Mbps", "50 ms", 1000, queue=tc.QuickStartRouter())
+    net = tc.dumbbell("100 Mbps", "50 ms", 1000, queue=tc.queues.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start")
-    load = tc.Workload(asks, tc.Conversation("200 KB"), interarrival=0.9)
+    load = tc.Workload(asks, tc.workloads.Conversation("200 KB"), interarrival=0.9)
     run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=10))
     times = run.fct()["fct_s"].dropna()
     assert len(times) == 10
@@ -326,7 +326,10 @@ def test_connections_of_workloads_send_requests():
 
 
 def test_xcp_and_quick_start_routers_leave_each_others_packets_alone():
-    for queue, controller in ((tc.XCPRouter(), "cubic"), (tc.QuickStartRouter(), "xcp")):
+    for queue, controller in (
+        (tc.queues.XCPRouter(), "cubic"),
+        (tc.queues.QuickStartRouter(), "xcp"),
+    ):
         net = tc.dumbbell("10 Mbps", "50 ms", 100, queue=queue)
         rule = "quick_start" if controller == "cubic" else "standard"
         run = tc.simulate(
@@ -343,7 +346,7 @@ def test_incompatible_settings_are_refused_in_one_line():
     with pytest.raises(ScenarioError, match=r"handshake = False: .*'quick_start' needs"):
         transfer(transport={"handshake": False}).resolve()
     with pytest.raises(ScenarioError, match=r"'cubic' needs packets \(on_start\)"):
-        tc.equilibrium(transfer(packets=None))
+        tc.analysis.equilibrium(transfer(packets=None))
 
 
 def test_xcp_and_quick_start_have_fields_of_their_own():
@@ -354,7 +357,7 @@ def test_xcp_and_quick_start_have_fields_of_their_own():
 
 def test_two_protocols_in_one_field_are_refused():
     """The controller sends `qs_request`, as Quick-Start does."""
-    own = replace(get("reno"), header={"qs_request": 1})
+    own = replace(CONTROLLERS.find("reno"), header={"qs_request": 1})
     with pytest.raises(ScenarioError, match="'qs_request' is in the header of both"):
         transfer(own).resolve()
 
@@ -364,7 +367,10 @@ def test_two_protocols_in_one_field_are_refused():
 
 @pytest.mark.parametrize(
     ("controller", "queue"),
-    [(name, tc.QuickStartRouter()) for name in ("reno", "cubic", "vegas", "westwood", "fast")]
+    [
+        (name, tc.queues.QuickStartRouter())
+        for name in ("reno", "cubic", "vegas", "westwood", "fast")
+    ]
     + [("reno", "droptail")],
 )
 @BESIDE_PACKETS
@@ -380,7 +386,7 @@ def test_a_transfer_takes_as_long_as_in_packets(model, controller, queue):
 def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
     """The first windows of three requests one after another, beside a flow without a request."""
     asks = {"name": "quick_start", "requested_rate": 6e6}
-    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.QuickStartRouter())
+    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.queues.QuickStartRouter())
     flows = [tc.Flow("reno", transport={"rwnd": 20}), *(
         tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)
     )]  # fmt: skip
@@ -408,7 +414,7 @@ def test_flows_with_a_count_share_the_remaining_rate():
 def test_a_paced_start_keeps_the_queue_short(model):
     """A window of 32 packets sent over a round trip builds no queue; sent at once it builds one of
     29."""
-    for queue, longest in ((tc.QuickStartRouter(), 1), (None, 20)):
+    for queue, longest in ((tc.queues.QuickStartRouter(), 1), (None, 20)):
         run = simulate_in(model, transfer("vegas", queue, packets=64, transport={
             "initial_window": 10 if queue else 32
         }))  # fmt: skip
@@ -416,7 +422,7 @@ def test_a_paced_start_keeps_the_queue_short(model):
 
 
 def test_foreground_packets_use_the_quick_start_router():
-    net = tc.dumbbell("50 Mbps", "50 ms", 1000, queue=tc.QuickStartRouter())
+    net = tc.dumbbell("50 Mbps", "50 ms", 1000, queue=tc.queues.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start", size=400, start=1.03)
     crowd = [tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True)
              for k in range(10)]  # fmt: skip
@@ -428,7 +434,7 @@ def test_foreground_packets_use_the_quick_start_router():
 
 @EVERY_MODEL
 def test_a_quick_start_queue_is_drop_tail(model):
-    net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.QuickStartRouter())
+    net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.queues.QuickStartRouter())
     plain = tc.dumbbell("10 Mbps", "20 ms", 40)
     a, b = (
         simulate_in(model, tc.Scenario(x, [tc.Flow("reno"), tc.Flow("reno")], duration=5)).data

@@ -123,7 +123,7 @@ def test_describing_a_scenario_does_not_import_numba():
     code = """
 import sys
 import tcpcc as tc
-net = tc.dumbbell("2 Mbps", "10 ms", 12, queue=tc.RED())
+net = tc.dumbbell("2 Mbps", "10 ms", 12, queue=tc.queues.RED())
 tc.Scenario(net, [tc.Flow("vegas", recovery="sack-prr")], duration=1).resolve()
 tc.recoveries(), tc.controllers(), tc.queues(), tc.slow_starts()
 assert "numba" not in sys.modules

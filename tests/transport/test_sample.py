@@ -100,7 +100,7 @@ def test_with_every_ack_the_same_rule_is_called_in_recovery_and_acknowledges_not
 def test_marks_of_an_ack_and_marks_since_the_last_rule_add_up(every_ack):
     """With no loss every mark is told once in `ce`, and once in `marked`."""
     controller = dataclasses.replace(READER, every_ack=every_ack)
-    s, f = state(controller, buffer=200, queue=tc.StepMark(threshold=15), ecn="accurate")
+    s, f = state(controller, buffer=200, queue=tc.queues.StepMark(threshold=15), ecn="accurate")
     assert f["loss_events"] == 0
     assert s["ce"] == s["marked"] == f["echoed"]
     assert s["ce"] > 5
@@ -149,4 +149,4 @@ def test_fields_are_found_in_helpers_and_under_other_names(rule, read):
 def test_the_analysis_refuses_rules_that_read_of_packets():
     net = tc.dumbbell("10 Mbps", "20 ms", 30)
     with pytest.raises(ScenarioError, match=r"controller 'reader' needs packets \(a.pipe\)"):
-        tc.equilibrium(tc.Scenario(net, [tc.Flow(READER)], duration=1))
+        tc.analysis.equilibrium(tc.Scenario(net, [tc.Flow(READER)], duration=1))

@@ -169,7 +169,7 @@ def test_cubics_curve_does_not_advance_while_idle(name):
     """RFC 9438, 5.8; Linux. Otherwise CUBIC would overshoot as in slow start after 20 s of
     silence."""
     net = tc.dumbbell("50 Mbps", "20 ms", 167)
-    talk = tc.Conversation(40_000, items=3, gap=20)
+    talk = tc.workloads.Conversation(40_000, items=3, gap=20)
     flow = tc.Flow(name, packet_size=1500, recovery="rack-tlp", transport=NEW)
     load = tc.Workload(flow, talk, interarrival=0.1, count=1)
     run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=90, interval=0.5))
@@ -194,7 +194,7 @@ def test_bbr_keeps_its_bandwidth_estimate_through_probe_rtt():
 
 def test_bbr_paces_at_its_estimate_after_idle_without_probe_rtt():
     net = tc.dumbbell("50 Mbps", "20 ms", 167)
-    talk = tc.Conversation(7_000, items=4, gap=12)
+    talk = tc.workloads.Conversation(7_000, items=4, gap=12)
     load = tc.Workload(tc.Flow("bbr", packet_size=1500), talk, interarrival=0.1, count=1)
     run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=70))
     took = run.data["item_finished"].values - run.data["item_start"].values

@@ -255,7 +255,7 @@ def test_both_drivers_give_the_same_bits(controller, setting):
 def test_conversations_can_undo_losses():
     """A reused sender begins without an episode."""
     settings = tc.Flow("reno", recovery="rack-tlp", transport={"dsack": True})
-    load = tc.Workload(settings, tc.Conversation(200), interarrival=0.2, count=20)
+    load = tc.Workload(settings, tc.workloads.Conversation(200), interarrival=0.2, count=20)
     case = overtaken("reno", 0.5, 10, share=0.05, duration=12.0, dsack=True)
     run = tc.simulate(case.replace(flows=[], workloads=[load]))
     assert int(np.isfinite(run.data["item_finished"]).sum()) == 20

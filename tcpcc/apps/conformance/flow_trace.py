@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.controllers import CONTROLLERS, get
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import TcpccError
 from tcpcc.files import whole_file
 from tcpcc.results.recording import EVENT_DTYPE, EVENTS
@@ -23,7 +23,7 @@ from tcpcc.results.recording import EVENT_DTYPE, EVENTS
 if TYPE_CHECKING:
     from tcpcc.results import Run
 
-MODES = get("bbr3").state["mode"].names
+MODES = CONTROLLERS.find("bbr3").state["mode"].names
 """Names of the numbers in the column ``mode``: the states of draft-ietf-ccwg-bbr."""
 
 NO_FLOATS = np.empty(0)
@@ -222,7 +222,7 @@ class FlowTrace:
 
 def _modes(controller: str) -> Sequence[str]:
     """Names of the values of a controller's state variable ``mode``."""
-    mode = get(controller).state.get("mode") if controller in CONTROLLERS else None
+    mode = CONTROLLERS.find(controller).state.get("mode") if controller in CONTROLLERS else None
     return mode.names if mode is not None and mode.names else MODES
 
 

@@ -15,11 +15,10 @@ from tcpcc.apps.evaluate.criterion import OTHER, TESTED
 from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.apps.evaluate.optimum import largest
 from tcpcc.apps.evaluate.space import PULSES, Choice, Point, Range
-from tcpcc.errors import unknown, whole
+from tcpcc.errors import RuleError, SweepError, unknown, whole
 from tcpcc.files import whole_file
-from tcpcc.many import SweepError, simulate_many
-from tcpcc.models import RuleError
 from tcpcc.scenario import Flow, Scenario
+from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,7 +169,7 @@ def attack(
         trials: number of points.
         seeds: seeds of each point.
         seed: seed of the search.
-        jobs, cache, progress: as in `simulate_many`.
+        jobs, cache, progress: as in `tcpcc.sweep`.
 
     Raises:
         ScenarioError: an unknown quantity or harm, or an invalid range.
@@ -209,7 +208,7 @@ def _harms(
         for point in points for seed in range(1, seeds + 1)
     ]  # fmt: skip
     try:
-        runs = simulate_many(scenarios, **options)
+        runs = sweep(scenarios, **options)
     except SweepError as error:
         broken = [failure for failure in error.failed.values() if isinstance(failure, RuleError)]
         if broken:

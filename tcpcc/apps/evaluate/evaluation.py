@@ -20,9 +20,8 @@ from tcpcc.apps.evaluate.findings import (
     Finding,
 )
 from tcpcc.apps.evaluate.sections import SECTIONS
-from tcpcc.errors import ScenarioError, TcpccError, unknown, whole
+from tcpcc.errors import RuleError, ScenarioError, TcpccError, unknown, whole
 from tcpcc.many import Simulations
-from tcpcc.models import RuleError
 from tcpcc.results.metrics import Mean, mean_ci
 from tcpcc.scenario import Flow
 
@@ -68,7 +67,7 @@ def evaluate(
         cellular: Mahimahi traces of cellular links; section 6.4 has criteria for each, besides
             those of a generated link.
         seeds: number of seeds, at least 2. Default: 5, quick 3.
-        jobs, cache, progress: as in `simulate_many`. A cache keeps the standards' runs, too.
+        jobs, cache, progress: as in `tcpcc.sweep`. A cache keeps the standards' runs, too.
 
     Raises:
         ScenarioError: an unknown controller or section, a trace that cannot be read, or fewer than

@@ -13,9 +13,9 @@ import numpy as np
 from tcpcc.apps.evaluate.optimum import largest
 from tcpcc.apps.evaluate.space import Point, Range
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.errors import ScenarioError, unknown, whole
-from tcpcc.many import SweepError, simulate_many
+from tcpcc.errors import ScenarioError, SweepError, unknown, whole
 from tcpcc.scenario import CBR, Flow, Scenario
+from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def fit(
         trials: number of points.
         seeds: seeds of each packet run.
         seed: seed of the search.
-        jobs, cache, progress: as in `simulate_many`.
+        jobs, cache, progress: as in `tcpcc.sweep`.
 
     Raises:
         ScenarioError: an unknown controller or parameter, a range outside of the parameter's, or
@@ -106,7 +106,7 @@ def fit(
             for scenario in scenarios for number in numbers
         ]  # fmt: skip
         try:
-            runs = simulate_many(cases, model=model, **options)
+            runs = sweep(cases, model=model, **options)
         except SweepError as error:
             runs = error.finished
             causes.append(str(error))

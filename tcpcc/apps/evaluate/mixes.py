@@ -16,18 +16,18 @@ from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import CBR, Change, Flow, Link, Network
-from tcpcc.scenario.changing import outage
-from tcpcc.scenario.workload import web
+from tcpcc.scenario.link_changes import outage
+from tcpcc.scenario.workloads import web
 
 MIDDLE = 20.0
 """Time at which a path changes, s; runs with a change last twice as long."""
 
-CROWDED: Mapping[str, int] = {"representatives": 200}
+CROWDED: Mapping[str, int] = {"senders": 200}
 """Options of the packet model in a crowd: senders that are simulated for the flows of a kind."""
 
 WEB = "web"
 MEAN_TRANSFER = 12e3
-"""Mean size of a short transfer, bytes: the default of `tcpcc.web`."""
+"""Mean size of a short transfer, bytes: the default of `tcpcc.workloads.web`."""
 
 
 def alone(flow: Flow, *, path: Bottleneck, count: int = 1, seconds: float = 40.0) -> Scenarios:
@@ -136,7 +136,7 @@ def crowd(
     stands take on the link together: otherwise the next one takes the room that the last one has
     left in the queue.
     """
-    train = count / CROWDED["representatives"] * 8 * PACKET / path.rate
+    train = count / CROWDED["senders"] * 8 * PACKET / path.rate
     tested = flow.replace(name=TESTED, count=count, processing=2 * train)
     flows = {WITH: [tested]}
     if other is not None:

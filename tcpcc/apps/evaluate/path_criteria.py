@@ -10,7 +10,7 @@ from tcpcc.apps.evaluate import measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
 from tcpcc.apps.evaluate.criterion import GB, LOSS_MARGIN, MB, SETTLED, Criterion, compared, reader
 from tcpcc.apps.evaluate.measures import BOTTLENECK, utilization
-from tcpcc.scenario.changing import cellular, mahimahi
+from tcpcc.scenario.link_changes import cellular, mahimahi
 
 MOBILE = 60.0
 """Duration of runs over a cellular link, s."""

@@ -12,7 +12,7 @@ from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.errors import refuse, unknown
 from tcpcc.queues import Policer
 from tcpcc.scenario import CBR, Flow, Link, Network, Scenario
-from tcpcc.scenario.changing import rate_series
+from tcpcc.scenario.link_changes import rate_series
 
 if TYPE_CHECKING:
     import optuna

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tcpcc.controllers import Controller
 from tcpcc.definition import Param, State, register
 from tcpcc.errors import ScenarioError, whole
-from tcpcc.many import simulate_many
 from tcpcc.scenario import CBR, Flow, Scenario
+from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -154,7 +154,7 @@ def train(
         step: standard deviation of e, which falls to a third at the end.
         seed: seed of the search.
         score: number to raise, from a run and the agents' names.
-        jobs: as in `simulate_many`.
+        jobs: as in `tcpcc.sweep`.
     """
     whole("generations", generations, "", low=1)
     whole("population", population, "", low=1)
@@ -164,7 +164,7 @@ def train(
 
     def scores(candidates: NDArray[np.float64]) -> NDArray[np.float64]:
         cases = [_with(scenario, agents, rule, w) for w in candidates for scenario in scenarios]
-        runs = simulate_many(cases, jobs=jobs, progress=False)
+        runs = sweep(cases, jobs=jobs, progress=False)
         values = np.reshape([score(run, agents) for run in runs], (len(candidates), -1))
         return values.mean(axis=1)
 

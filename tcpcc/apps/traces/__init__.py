@@ -1,4 +1,4 @@
-"""Traces that other programs recorded, as runs: `tcpcc.read_qlog` and its like."""
+"""Traces that other programs recorded, as runs: `tcpcc.traces.read_qlog` and its like."""
 
 from tcpcc.apps.traces.from_pcap import read_pcap
 from tcpcc.apps.traces.from_qlog import read_qlog

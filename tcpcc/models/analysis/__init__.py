@@ -22,3 +22,9 @@ What it leaves out
     - All that ends or changes: sizes, workloads, stops, scheduled changes. `unsupported` has the
       list of what is refused.
 """
+
+from tcpcc.models.analysis.equilibrium import equilibrium
+from tcpcc.models.analysis.right_hand_side import right_hand_side
+from tcpcc.models.analysis.stability import Stability, stability, stability_map
+
+__all__ = ["Stability", "equilibrium", "right_hand_side", "stability", "stability_map"]

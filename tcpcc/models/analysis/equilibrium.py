@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.jit import address
-from tcpcc.errors import TcpccError
+from tcpcc.errors import NoEquilibriumError
 from tcpcc.models.analysis.queue_drift import FIRST
 from tcpcc.models.analysis.settling import settle_class
 from tcpcc.models.analysis.smooth_world import FlowClass, SmoothWorld
@@ -39,10 +39,6 @@ JUMP = 0.02  # of a link's rate: rules that count whole packets (Vegas) have jum
 LAST = 64.0  # a link that is overloaded at this fill is overloaded at any drop probability
 
 Array = NDArray[np.float64]
-
-
-class NoEquilibriumError(TcpccError):
-    """No equilibrium was found."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.jit import address
-from tcpcc.errors import TcpccError
+from tcpcc.errors import NotSmoothError
 from tcpcc.models.analysis.delay_roots import characteristic
 from tcpcc.models.analysis.drift import drift_of
 from tcpcc.models.analysis.equilibrium import Balance, Solver
@@ -33,10 +33,6 @@ NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances f
 
 Array = NDArray[np.float64]
 Hop = tuple[int, int]  # number of a class, and of a link on its path
-
-
-class NotSmoothError(TcpccError):
-    """A rule switches at the equilibrium, so the smooth limit cannot be linearised there."""
 
 
 class Past:

@@ -88,8 +88,8 @@ def right_hand_side(scenario: Scenario) -> RightHandSide:
 
     >>> import tcpcc as tc
     >>> from scipy.integrate import solve_ivp
-    >>> net = tc.dumbbell("10 Mbps", "20 ms", 100, queue=tc.RED(min_thresh=5, max_thresh=80))
-    >>> f = tc.right_hand_side(tc.Scenario(net, [tc.Flow("reno", count=10)], duration=10))
+    >>> net = tc.dumbbell("10 Mbps", "20 ms", 100, queue=tc.queues.RED(min_thresh=5, max_thresh=80))
+    >>> f = tc.analysis.right_hand_side(tc.Scenario(net, [tc.Flow("reno", count=10)], duration=10))
     >>> bool(solve_ivp(f, (0, 10), f.y0).success)
     True
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tcpcc.errors import NoEquilibriumError, NotSmoothError
 from tcpcc.models.analysis.delay_roots import POINTS, rightmost_roots
-from tcpcc.models.analysis.equilibrium import NoEquilibriumError
-from tcpcc.models.analysis.linear import Linear, NotSmoothError
+from tcpcc.models.analysis.linear import Linear
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 SLICES = 50  # parts of a long run; it can be interrupted between two of them
 LONG = 2e7  # steps of flows; about 1 s
 STEPS = 20.0  # steps in the shortest base round-trip time
-REPRESENTATIVES = 100  # senders of a flow with a count, at most, by default
+SENDERS = 100  # senders of a flow with a count, at most, by default
 
 
 def simulate(
     scenario: Scenario,
     *,
     steps: float = STEPS,
-    representatives: int = REPRESENTATIVES,
+    senders: int = SENDERS,
     progress: bool = False,
 ) -> Run:
     """Integrate `scenario` and return the recorded run; see `tcpcc.simulate`."""
     from tcpcc.models.fluid.fluid_read_out import recorded_run
 
     begin = time.thread_time()
-    world = integrate(scenario, steps, representatives, progress)
+    world = integrate(scenario, steps, senders, progress)
     return recorded_run(world, time.thread_time() - begin)
 
 
 def integrate(
     scenario: Scenario,
     steps: float = STEPS,
-    representatives: int = REPRESENTATIVES,
+    senders: int = SENDERS,
     progress: bool = False,
     controllers: ControllerMemory | None = None,
 ) -> FluidWorld:
@@ -49,8 +49,8 @@ def integrate(
     from tcpcc.models.fluid.fluid_world import FluidWorld
 
     require_scenario(scenario)
-    at_most = whole("representatives", representatives, low=1)
-    world = FluidWorld(scenario, positive("steps", steps), controllers, at_most)
+    senders = whole("senders", senders, low=1)
+    world = FluidWorld(scenario, positive("steps", steps), controllers, senders)
     warn_of_two_ways(world.resolved, "fluid model")
     warn_of_small_windows(world.resolved, "fluid model")
     slices = math.ceil(SLICES * min(world.end * len(world.flows) / LONG, 1))

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import PER_SENDER, PER_STEP, Estimate, Options, record_memory, senders
-from tcpcc.models.fluid import REPRESENTATIVES, STEPS
+from tcpcc.models.estimates import (
+    PER_SENDER,
+    PER_STEP,
+    Estimate,
+    Options,
+    record_memory,
+    sender_counts,
+)
+from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES
 from tcpcc.models.fluid.fluid_world import step_of
 from tcpcc.models.layout import queueing_links, route_of
@@ -21,14 +28,14 @@ TRIPS = 10  # round trips of a transfer: handshake, slow start, a loss
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     """Estimate a run of the fluid model; no memory is laid out and no rule compiled."""
-    most = options.most(REPRESENTATIVES)
+    limits = options.limits(SENDERS)
     kept = set(queueing_links(replace(resolved, flows=resolved.rows)))
     routes = [route_of(resolved.links, f, kept) for f in resolved.rows]
     steps = scenario.duration / step_of(resolved, routes, scenario.interval, options.steps or STEPS)
     items, _ = workloads(scenario, resolved)
     trip = max([x.base_rtt for x in routes[len(resolved.flows) :]], default=0.0)
     places = items * TRIPS * trip / scenario.duration + FIRST_PLACES * len(resolved.workloads)
-    alone = sum(senders(resolved, most, most))
+    alone = sum(sender_counts(resolved, limits))
     seconds = PER_STEP * steps * (alone + places) + PER_SENDER * alone
-    memory = record_memory(scenario, resolved, options, most, most) + PER_ITEM * items
+    memory = record_memory(scenario, resolved, options, limits) + PER_ITEM * items
     return Estimate("fluid", 0.0, steps, seconds, memory)

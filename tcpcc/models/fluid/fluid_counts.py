@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 ALL = 10_000  # flows; more are not simulated each where a sender cannot stand for several
 
 
-def with_representatives(scenario: Scenario, at_most: float) -> Resolved:
-    """The scenario with at most `at_most` senders of a flow. If they share a link of whole
+def with_senders(scenario: Scenario, senders: float) -> Resolved:
+    """The scenario with at most so many `senders` of a flow. If they share a link of whole
     packets, every flow has a sender.
 
     Raises:
         ScenarioError: these are more than `ALL` flows.
     """
-    resolved = scenario.resolve(at_most=at_most)
+    resolved = scenario.resolve(senders=senders)
     for flow in resolved.flows:
         if count_of(flow) == 1:
             continue

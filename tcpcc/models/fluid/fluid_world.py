@@ -18,10 +18,10 @@ from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.conversation_records import AFTER_ITEM
-from tcpcc.models.fluid import REPRESENTATIVES, STEPS
+from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES, PlaceMemory
-from tcpcc.models.fluid.fluid_counts import with_representatives
+from tcpcc.models.fluid.fluid_counts import with_senders
 from tcpcc.models.fluid.fluid_packet_memory import (
     PacketLinkMemory,
     lay_out_packets_of_hop,
@@ -98,9 +98,9 @@ class FluidWorld:
 
     Args:
         scenario: the scenario to run.
-        steps, at_most: `steps` and `representatives` of `tcpcc.simulate`.
+        steps, senders: options of `tcpcc.simulate`.
         controllers: the memory of compiled rules, if several worlds share it.
-        resolved: the resolved scenario; then `at_most` has no effect. Default: resolve it.
+        resolved: the resolved scenario; then `senders` has no effect. Default: resolve it.
         as_packets: flows of which the links get packets from outside, and which send no fluid.
     """
 
@@ -109,12 +109,12 @@ class FluidWorld:
         scenario: Scenario,
         steps: float = STEPS,
         controllers: ControllerMemory | None = None,
-        at_most: float = REPRESENTATIVES,
+        senders: float = SENDERS,
         resolved: Resolved | None = None,
         as_packets: Collection[int] = (),
     ) -> None:
         self.scenario = scenario
-        self.resolved = resolved or with_representatives(scenario, at_most)
+        self.resolved = resolved or with_senders(scenario, senders)
         self.as_packets = set(as_packets)
         warn_of_unread_headers(self.resolved)
         flows, links, rows = self.resolved.flows, self.resolved.links, self.resolved.rows

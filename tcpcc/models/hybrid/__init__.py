@@ -3,22 +3,23 @@ queues.
 
 Flows with ``background=True`` travel in trains (:mod:`tcpcc.models.trains`), and each packet of all
 other traffic is a train of its own. With `steps` they are in the fluid model, beside the packet
-model (:mod:`.coupling`). With a `count` they run as several representatives.
+model (:mod:`.coupling`). With a `count` they have several senders, each of which stands for some of
+the flows.
 
-The cost is that of the foreground packets plus that of the representatives' trains, or steps. The
+The cost is that of the foreground packets plus that of the background's trains, or steps. The
 bandwidth and the number of background flows do not matter by themselves.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, positive, whole
 from tcpcc.models.packet import run_to_end
-from tcpcc.models.trains import PER_RTT, REPRESENTATIVES
+from tcpcc.models.trains import PER_RTT, SENDERS
 from tcpcc.models.trains.train_limits import warn_of_crowds
+from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
     from tcpcc.results import Run
@@ -34,7 +35,7 @@ def simulate(
     trace: bool | Selection = False,
     trains: float | None = None,
     steps: float | None = None,
-    representatives: int = REPRESENTATIVES,
+    senders: int = SENDERS,
     progress: bool = False,
 ) -> Run:
     """Run `scenario` with its background as fluid or as trains, and return the recorded run.
@@ -50,7 +51,7 @@ def simulate(
         trains: trains of the background are shorter than a round trip over this number; 16 if
             neither this nor `steps` is given.
         steps: the background is fluid, with so many steps in the shortest base round-trip time.
-        representatives: largest number of senders of a background flow with a `count`.
+        senders: largest number of senders of a background flow with a `count`.
         progress: show a progress bar.
 
     Raises:
@@ -60,7 +61,7 @@ def simulate(
     from tcpcc.models.trains.train_world import TrainWorld
 
     begin = time.thread_time()
-    at_most = whole("representatives", representatives, low=1)
+    senders = whole("senders", senders, low=1)
     check_background(scenario)
     if steps is not None:
         if trains is not None:
@@ -68,15 +69,20 @@ def simulate(
                 f"trains = {trains:g}, steps = {steps:g}: must be one of them: the background is"
                 " either in trains or fluid"
             )
-        world = CoupledWorld(scenario, trace, positive("steps", steps), at_most)
+        world = CoupledWorld(scenario, trace, positive("steps", steps), senders)
         return run_to_end(world, driver, progress, begin)
-    _check_groups(scenario, at_most)
+    _check_groups(scenario, senders)
     if trace is True:
-        rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
+        rows = scenario.resolve(senders=Senders(background=senders)).rows
         trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
     per_rtt = PER_RTT if trains is None else trains
     in_trains = TrainWorld(
-        scenario, per_rtt, background=at_most, trace=trace, single=_is_single, model="hybrid"
+        scenario,
+        per_rtt,
+        Senders(background=senders),
+        trace=trace,
+        single=_is_single,
+        model="hybrid",
     )
     warn_of_crowds(in_trains.resolved, "hybrid")
     return run_to_end(in_trains, driver, progress, begin)
@@ -87,20 +93,20 @@ def _is_single(flow: ResolvedFlow) -> bool:
     return not getattr(flow.spec, "background", False)
 
 
-def _check_groups(scenario: Scenario, at_most: int) -> None:
-    """Refuse a group of which only some flows have representatives.
+def _check_groups(scenario: Scenario, senders: int) -> None:
+    """Refuse a group of which only some flows have senders that stand for several.
 
     Raises:
         ScenarioError: there is one.
     """
     for flow in scenario.flows:
         group = getattr(flow, "group", None)
-        if group is None or flow.count <= at_most:  # type: ignore[union-attr]
+        if group is None or flow.count <= senders:  # type: ignore[union-attr]
             continue
         if len({x.background for x in scenario.flows if getattr(x, "group", None) == group}) > 1:  # type: ignore[union-attr]
             raise ScenarioError(
                 f"group {group!r}: has flows with and without background=True and a count above"
-                f" representatives = {at_most}: must be all or none"
+                f" senders = {senders}: must be all or none"
             )
 
 

@@ -8,7 +8,6 @@ fluid's next step.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.results.recording import AMOUNTS, Series
+from tcpcc.scenario.resolve import Senders
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class CoupledWorld(PacketWorld):
         scenario: the scenario to run.
         trace: as in `tcpcc.simulate`.
         steps: steps of the fluid in the shortest base round-trip time.
-        at_most: largest number of senders of a background flow with a `count`.
+        senders: largest number of senders of a background flow with a `count`.
 
     Raises:
         ScenarioError: a link with fluid changes, or its discipline acts on single packets; a group
@@ -53,11 +53,11 @@ class CoupledWorld(PacketWorld):
     model = "hybrid"
 
     def __init__(
-        self, scenario: Scenario, trace: bool | Selection, steps: float, at_most: float
+        self, scenario: Scenario, trace: bool | Selection, steps: float, senders: float
     ) -> None:
         from tcpcc.models.hybrid.coupling_step import COUPLING, run_fluid_step
 
-        resolved = scenario.resolve(at_most=at_most, foreground=math.inf)
+        resolved = scenario.resolve(senders=Senders(background=senders))
         loads = tuple(load.kinds[0] for load in resolved.workloads)
         every = replace(resolved, flows=resolved.flows + loads, workloads=())
         self.fluid_flows = {

@@ -6,12 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, senders
+from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, sender_counts
 from tcpcc.models.fluid import fluid_cost
 from tcpcc.models.hybrid import check_background
 from tcpcc.models.packet import packet_cost
 from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
-from tcpcc.models.trains import REPRESENTATIVES
+from tcpcc.models.trains import SENDERS
+from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -27,14 +28,14 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     check_background(scenario)
     if options.steps is not None:
         return _beside_fluid(scenario, resolved, options)
-    most = (math.inf, options.most(REPRESENTATIVES))
-    sent, outstanding = packets_sent(scenario, resolved, *most)
+    limits = Senders(math.inf, options.limits(SENDERS).background)
+    sent, outstanding = packets_sent(scenario, resolved, limits)
     items, carried = workloads(scenario, resolved)
     sent += carried
-    memory = record_memory(scenario, resolved, options, *most)
+    memory = record_memory(scenario, resolved, options, limits)
     memory += traffic_memory(sent, outstanding, items, options.trace)
     seconds = seconds_for(sent, items, options.driver)
-    seconds += PER_SENDER * sum(senders(resolved, *most))
+    seconds += PER_SENDER * sum(sender_counts(resolved, limits))
     return Estimate("hybrid", sent, 0.0, seconds, memory)
 
 

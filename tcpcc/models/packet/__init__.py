@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import unknown, whole
+from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,7 @@ def simulate(
     trace: bool | Selection = False,
     stream: str | Path | None = None,
     trains: float | None = None,
-    representatives: int | None = None,
+    senders: int | None = None,
     progress: bool = False,
 ) -> Run:
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
@@ -39,18 +40,16 @@ def simulate(
     from tcpcc.models.packet.streaming import stream_target
 
     begin = time.thread_time()
-    at_most = math.inf
-    if representatives is not None:
-        at_most = whole("representatives", representatives, low=1)
+    limit = math.inf if senders is None else whole("senders", senders, low=1)
     target = stream_target(stream, trace)
     if trains is None:
-        world = PacketWorld(scenario, trace, stream=target, at_most=at_most)
+        world = PacketWorld(scenario, trace, stream=target, senders=limit)
         check_counts(scenario, world.resolved)
     else:
         from tcpcc.models.trains.train_limits import warn_of_crowds
         from tcpcc.models.trains.train_world import TrainWorld
 
-        world = TrainWorld(scenario, trains, at_most, at_most, trace=trace, stream=target)
+        world = TrainWorld(scenario, trains, Senders(limit, limit), trace=trace, stream=target)
         warn_of_two_ways(world.resolved, "trains")
         warn_of_crowds(world.resolved, "packet")
     return run_to_end(world, driver, progress, begin)

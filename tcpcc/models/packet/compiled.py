@@ -26,7 +26,7 @@ class CompiledSimulation:
 
     Args:
         scenario: what to simulate.
-        trace, stream, representatives: as in `tcpcc.simulate`.
+        trace, stream, senders: as in `tcpcc.simulate`.
         world: the memory of the run, if it already exists.
 
     Raises:
@@ -42,7 +42,7 @@ class CompiledSimulation:
         *,
         trace: bool | Selection = False,
         stream: Path | None = None,
-        representatives: float = math.inf,
+        senders: float = math.inf,
         world: PacketWorld | None = None,
     ) -> None:
         from tcpcc.models.packet.packet_world import PacketWorld
@@ -50,7 +50,7 @@ class CompiledSimulation:
 
         self._cpu = -time.thread_time()
         self.scenario = scenario
-        self.world = world or PacketWorld(scenario, trace, stream=stream, at_most=representatives)
+        self.world = world or PacketWorld(scenario, trace, stream=stream, senders=senders)
         if world is None:
             check_counts(scenario, self.world.resolved)
         self.now = 0.0

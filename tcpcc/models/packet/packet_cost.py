@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.errors import unknown
-from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, senders
+from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, sender_counts
 from tcpcc.scenario.draw import drawn
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.scenario.resolve import Resolved, ResolvedFlow, Senders
     from tcpcc.scenario.workload import Workload
 
 PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}  # CPU s, measured with `tcpcc bench`
@@ -37,14 +37,14 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     Raises:
         ScenarioError: an unknown driver.
     """
-    at_most = options.representatives
-    sent, outstanding = packets_sent(scenario, resolved, at_most, at_most)
+    limits = options.limits()
+    sent, outstanding = packets_sent(scenario, resolved, limits)
     items, carried = workloads(scenario, resolved)
     sent += carried
-    memory = record_memory(scenario, resolved, options, at_most, at_most)
+    memory = record_memory(scenario, resolved, options, limits)
     memory += traffic_memory(sent, outstanding, items, options.trace)
     seconds = seconds_for(sent, items, options.driver)
-    seconds += PER_SENDER * sum(senders(resolved, at_most, at_most))
+    seconds += PER_SENDER * sum(sender_counts(resolved, limits))
     return Estimate("packet", sent, 0.0, seconds, memory)
 
 
@@ -96,13 +96,12 @@ def _part_to_draw(workload: Workload, span: float) -> float:
 def packets_sent(
     scenario: Scenario,
     resolved: Resolved,
-    foreground: float = math.inf,
-    background: float = math.inf,
+    senders: Senders,
 ) -> tuple[float, float]:
     """Data packets sent in the whole run, and the largest number of outstanding packets.
 
-    Of a flow with a count, those of at most `foreground` senders, or `background` if it has
-    ``background=True``. Flows share a link in proportion to the packets that each could send alone.
+    Of a flow with a count, those of at most so many `senders`. Flows share a link in proportion to
+    the packets that each could send alone.
     """
     rates = [link.rate for link in resolved.links]
     for change in resolved.changes:
@@ -115,7 +114,7 @@ def packets_sent(
     through: dict[int, float] = defaultdict(float)
     counted: dict[int, float] = defaultdict(float)
     together: dict[int, list[float]] = {}
-    for flow, mine in zip(resolved.flows, senders(resolved, foreground, background), strict=True):
+    for flow, mine in zip(resolved.flows, sender_counts(resolved, senders), strict=True):
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
         per_second = rates[narrow] / (8 * spec.packet_size)

@@ -13,9 +13,9 @@ import numpy as np
 from tcpcc.engine.jit import Records, address, blank, record_view
 from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
-from tcpcc.errors import TcpccError
+from tcpcc.errors import RuleError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
-from tcpcc.models.blame import RuleError, Suspect, blame, suspects
+from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import record_of
 from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.layout import SENSIBLE, beyond_run, packets_in_run
@@ -62,9 +62,9 @@ class PacketWorld:
         growing: whether flows may be added (`added.add_flow`). Then any link may get another
             feeder, so no packet is sent over a link before its arrival time there.
         stream: the file that the record is written to; bins are kept on the same disk.
-        at_most: largest number of senders that one flow with a `count` has; each packet of a sender
+        senders: largest number of senders that one flow with a `count` has; each packet of a sender
             stands for a packet of each of its flows.
-        resolved: the resolved scenario; then `at_most` has no effect. Default: resolve it.
+        resolved: the resolved scenario; then `senders` has no effect. Default: resolve it.
     """
 
     model = "packet"
@@ -78,14 +78,14 @@ class PacketWorld:
         trace: bool | Selection = False,
         growing: bool = False,
         stream: Path | None = None,
-        at_most: float = math.inf,
+        senders: float = math.inf,
         resolved: Resolved | None = None,
     ) -> None:
         self.scenario = scenario
         self.stream = stream
         self.scratch = None if stream is None else Scratch(stream.absolute().parent)
         self.growing = growing
-        self.resolved: Resolved = resolved or scenario.resolve(at_most=at_most)
+        self.resolved: Resolved = resolved or scenario.resolve(senders=senders)
         warn_of_unread_headers(self.resolved)
         self.w: Records = record_of(r.WORLD)
         self.rings = Rings()

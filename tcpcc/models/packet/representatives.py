@@ -80,7 +80,7 @@ def check_counts(scenario: Scenario, resolved: Resolved) -> None:
         random = min(getattr(one.spec, "processing", math.inf) for one in resolved.flows)
         if fills and random < lasts:
             warn(
-                f"representatives: {count_of(flow)} packets together take {lasts:.2g} s on link"
+                f"senders: {count_of(flow)} packets together take {lasts:.2g} s on link"
                 f" {link.name!r}, a drop-tail queue: give all flows processing ="
                 f" {2 * lasts:.2g} or more, or flows that stand for fewer lose too many",
                 ScenarioWarning,
@@ -98,7 +98,7 @@ def refuse_counts(scenario: Scenario, resolved: Resolved) -> None:
         if link.variable or link.queue.discipline.is_scheduled:
             what = "changes" if link.variable else f"has the queue {link.queue.name!r}"
             raise ScenarioError(
-                f"representatives: link {link.name!r} on the path of {flow.name!r} {what};"
+                f"senders: link {link.name!r} on the path of {flow.name!r} {what};"
                 " simulate each flow there"
             )
 

@@ -51,7 +51,7 @@ class PacketSimulation:
         growing: whether `add` may add flows during the run; costs a few more events
         stream: file to which the record is written, see `tcpcc.simulate`; not with `growing`
         world: the memory of the run, if it already exists
-        representatives: see `tcpcc.simulate`
+        senders: see `tcpcc.simulate`
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class PacketSimulation:
         growing: bool = False,
         stream: str | Path | None = None,
         world: PacketWorld | None = None,
-        representatives: float = math.inf,
+        senders: float = math.inf,
     ) -> None:
         import simpy
 
@@ -73,7 +73,7 @@ class PacketSimulation:
         if growing and target is not None:
             raise ScenarioError(f"stream = {str(target)!r}: not allowed with growing=True")
         self.world = world or PacketWorld(
-            scenario, trace, growing=growing, stream=target, at_most=representatives
+            scenario, trace, growing=growing, stream=target, senders=senders
         )
         if world is None:
             check_counts(scenario, self.world.resolved)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import warn
-from tcpcc.models.limits import SMALL_WINDOW, ModelWarning, delay_reader, mean_window
+from tcpcc.errors import ModelWarning, warn
+from tcpcc.models.limits import SMALL_WINDOW, delay_reader, mean_window
 from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
         elif max(map(count_of, flows)) > thresholds.get("min_thresh", math.inf):
             off = (
                 "one packet is more than min_thresh: the loss rate can be a quarter too high and"
-                " the throughput of the first 20 s a fifth: give more representatives"
+                " the throughput of the first 20 s a fifth: give more senders"
             )
         elif link.queue.name == "droptail" and any(
             count_of(flow) > 1 and flow.spec.processing < lasts  # type: ignore[union-attr]

@@ -17,6 +17,7 @@ from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.models.packet.representatives import count_of, refuse_counts, spread_starts
 from tcpcc.models.trains import train_records as t
 from tcpcc.models.trains.link_kinds import first_queue, kinds_of_links, lag_at, specs_of
+from tcpcc.scenario.resolve import Senders
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport.recovery import RECOVERIES
 
@@ -32,15 +33,15 @@ LONGEST_RING = 1024  # segments, at first
 ALL = 10_000  # flows; more are not simulated each where a packet cannot stand for several
 
 
-def resolved_for(scenario: Scenario, foreground: float, background: float) -> Resolved:
-    """The scenario with at most so many senders of a foreground or background flow with a count.
+def resolved_for(scenario: Scenario, senders: Senders) -> Resolved:
+    """The scenario with at most so many senders of a flow with a count.
 
     Where a packet cannot stand for several, up to `ALL` flows are simulated each.
 
     Raises:
         ScenarioError: there are more.
     """
-    resolved = scenario.resolve(at_most=background, foreground=foreground)
+    resolved = scenario.resolve(senders=senders)
     try:
         refuse_counts(scenario, resolved)
     except ScenarioError:
@@ -62,7 +63,7 @@ class TrainWorld(PacketWorld):
     Args:
         scenario: the scenario to run.
         per_rtt: trains are shorter than a round trip over this number.
-        foreground, background: largest number of senders of a flow with a `count`.
+        senders: largest number of senders of a flow with a `count`.
         trace, stream: as in `tcpcc.simulate`. A flow with a trace sends single packets.
         single: tells the flows of which each packet is a train of its own.
         model: name of the model in the record.
@@ -76,8 +77,7 @@ class TrainWorld(PacketWorld):
         self,
         scenario: Scenario,
         per_rtt: float,
-        foreground: float = math.inf,
-        background: float = math.inf,
+        senders: Senders = Senders(),  # noqa: B008
         *,
         trace: bool | Selection = False,
         stream: Path | None = None,
@@ -85,7 +85,7 @@ class TrainWorld(PacketWorld):
         model: str = "packet",
     ) -> None:
         self.model, self.settings = model, {"trains": positive("trains", per_rtt)}
-        resolved = resolved_for(scenario, foreground, background)
+        resolved = resolved_for(scenario, senders)
         super().__init__(scenario, trace, stream=stream, resolved=resolved)
         self.x = np.zeros(1, t.TRAINS)
         x: Any = self.x[0]

@@ -15,6 +15,4 @@ with trusted():
     for _module in iter_modules(__path__):
         import_module(f"{__name__}.{_module.name}")
 
-recoveries = RECOVERIES.table
-
-__all__ = ["RECOVERIES", "Recovery", "recoveries"]
+__all__ = ["RECOVERIES", "Recovery"]

@@ -75,7 +75,7 @@ def test_an_unknown_name_is_refused(case):
 
 
 def test_what_a_page_cannot_run_is_refused():
-    load = tc.on_off("reno", sources=1, size=10, off=1)
+    load = tc.workloads.on_off("reno", sources=1, size=10, off=1)
     with pytest.raises(tc.ScenarioError, match="workloads: a page has flows only"):
         tc.to_html(tc.Scenario(NET, [], duration=10, workloads=load))
     with pytest.raises(tc.ScenarioError, match="flows: 17 in all: a page has at most 16"):

@@ -147,7 +147,7 @@ def test_a_rule_that_fails_is_an_error_and_no_harm_of_zero():
         s.cwnd /= s.ssthresh - s.ssthresh
 
     faulty = tc.Controller("faulty", "", on_ack=on_ack, on_loss=on_loss, on_timeout=on_loss)
-    with pytest.raises(tc.RuleError, match="on_loss"):
+    with pytest.raises(tc.errors.RuleError, match="on_loss"):
         attack(tc.Flow(faulty), "throughput", ranges=["rtt"], fixed={"rate": 4e6}, trials=2)
 
 

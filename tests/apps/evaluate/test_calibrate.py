@@ -68,7 +68,9 @@ def test_cross_traffic():
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "bbr"])
 def test_a_policer(controller):
-    run = run_of(tc.Flow(controller), rate="50 Mbps", queue=tc.Policer(rate=5e6, burst=200_000))
+    run = run_of(
+        tc.Flow(controller), rate="50 Mbps", queue=tc.queues.Policer(rate=5e6, burst=200_000)
+    )
     path = tc.calibrate(run)
     assert path.policer
     assert path.rate == pytest.approx(5e6, rel=0.1)

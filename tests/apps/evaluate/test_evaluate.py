@@ -156,7 +156,7 @@ def test_waiting_time_of_packets_on_a_link_whose_rate_changes():
     """A source at 1.2 times the mean rate keeps a buffer of 30 packets full."""
     path = Bottleneck(3e6, 0.060, 20.0, variable=True)
     net = path.network
-    rates = tc.rate_series("bottleneck", [1e6, 5e6], interval=1, until=40)
+    rates = tc.changes.rate_series("bottleneck", [1e6, 5e6], interval=1, until=40)
     net = net.replace(links=[net.links[0].replace(buffer=30), *net.links[1:]])
     run = tc.simulate(path.scenario([tc.CBR(2e7, packet_size=1500)], 40, changes=rates, net=net))
     assert measures.waiting_time(run, 10.0) == pytest.approx(30 * 12000 / 3e6 * 1e3, rel=0.05)

@@ -31,7 +31,7 @@ def delivered(run):
 def test_every_byte_counts_once(name, expected, at):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = tc.read_pcap(STACKS / f"{name}.pcap.gz", at=at)
+        run = tc.traces.read_pcap(STACKS / f"{name}.pcap.gz", at=at)
     assert delivered(run) == pytest.approx(expected, abs=1e-6)
     if at == "sender":
         assert float(run.retransmissions()[0]) == 0
@@ -40,9 +40,9 @@ def test_every_byte_counts_once(name, expected, at):
 
 def test_copies_of_a_mirror_port_are_left_out():
     with pytest.warns(TraceWarning, match="203 of 406 packets are copies") as told:
-        run = tc.read_pcap(STACKS / "twice.pcap.gz")
+        run = tc.traces.read_pcap(STACKS / "twice.pcap.gz")
     assert len(told) == 1
-    plain = tc.read_pcap(STACKS / "plain.pcap.gz")
+    plain = tc.traces.read_pcap(STACKS / "plain.pcap.gz")
     assert float(run.retransmissions()[0]) == float(run.data["loss_events"][0]) == 0
     assert run.summary()["rtt_mean_ms"].to_list() == pytest.approx(
         plain.summary()["rtt_mean_ms"].to_list(), rel=1e-3
@@ -52,7 +52,7 @@ def test_copies_of_a_mirror_port_are_left_out():
 @pytest.mark.parametrize(("name", "kind"), [("pppoe", "PPPoE"), ("vxlan", "VXLAN")])
 def test_a_tunnel_is_named(name, kind):
     with pytest.raises(tc.TcpccError, match=rf"no TCP header in its 203 packets: 203 of {kind}"):
-        tc.read_pcap(STACKS / f"{name}.pcap.gz")
+        tc.traces.read_pcap(STACKS / f"{name}.pcap.gz")
 
 
 # ------------------------------------------------------------------------ packets by hand
@@ -123,7 +123,7 @@ def test_a_capture_that_is_cut_off_is_read_up_to_there(tmp_path, write, missing,
     path.write_bytes(gzip.compress(data)[:-missing] if packed else data[:-missing])
     cut = "file is cut off" if packed else r"packet \d+: the file is cut off, \d+ bytes"
     with pytest.warns(TraceWarning, match=f"{cut}.*; read up to there"):
-        run = tc.read_pcap(path)
+        run = tc.traces.read_pcap(path)
     assert delivered(run) >= 1500
     assert "cut off" in run.data.attrs["unread"]
 
@@ -132,14 +132,14 @@ def test_a_capture_without_a_whole_packet_says_that_it_is_cut_off(tmp_path):
     path = pcap(tmp_path / "cut.pcap", transfer())
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(tc.TcpccError, match="packet 1: the file is cut off"):
-        tc.read_pcap(path)
+        tc.traces.read_pcap(path)
 
 
 def test_packets_without_a_time_are_left_out_and_counted(tmp_path):
     packets = transfer()
     packets.insert(3, (None, packets[3][1]))
     with pytest.warns(TraceWarning, match="1 event left out, the first: packet 4: a simple packet"):
-        run = tc.read_pcap(pcapng(tmp_path / "a.pcapng", packets))
+        run = tc.traces.read_pcap(pcapng(tmp_path / "a.pcapng", packets))
     assert delivered(run) == 2000
 
 
@@ -150,7 +150,7 @@ def test_a_capture_with_each_packet_twice_is_that_of_one(tmp_path, six, numbered
     packets = transfer(six=six, numbered=numbered)
     twice = sorted([*packets, *((time + gap, body) for time, body in packets)], key=lambda p: p[0])
     with pytest.warns(TraceWarning, match="40 of 80 packets are copies"):
-        run = tc.read_pcap(pcap(tmp_path / "a.pcap", twice))
+        run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", twice))
     assert float(run.retransmissions()[0]) == 0
     assert run.data["base_rtt"].values == pytest.approx([0.005])
 
@@ -158,7 +158,7 @@ def test_a_capture_with_each_packet_twice_is_that_of_one(tmp_path, six, numbered
 def test_a_quick_retransmission_is_no_copy(tmp_path):
     packets = transfer(numbered=True)
     again = tcp(seq=1, payload=100, ident=9999)
-    run = tc.read_pcap(pcap(tmp_path / "a.pcap", [packets[0], (0.001, again), *packets[1:]]))
+    run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", [packets[0], (0.001, again), *packets[1:]]))
     assert float(run.retransmissions()[0]) == 1
     assert "unread" not in run.data.attrs
 
@@ -177,7 +177,7 @@ def test_the_fin_of_a_transfer_of_more_than_two_gigabytes_is_found(tmp_path, aft
     packets.append((0.01 * count, tcp(seq=end, flags=17, payload=0 if after else 500)))
     last = end + 1 + (0 if after else 500)
     packets.append((0.01 * count + 0.002, tcp(ack=last, back=True)))
-    run = tc.read_pcap(pcap(tmp_path / "a.pcap", packets), packet_size=1040, at="sender")
+    run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", packets), packet_size=1040, at="sender")
     assert run.data["finished"].values == pytest.approx([0.01 * count + 0.002])
     assert delivered(run) == last - 2
 
@@ -201,7 +201,7 @@ def test_the_fin_of_a_transfer_of_more_than_two_gigabytes_is_found(tmp_path, aft
 def test_every_kind_of_tunnel_is_named(tmp_path, link, frame, kind):
     packets = [(time, frame + body) for time, body in transfer()]
     with pytest.raises(tc.TcpccError, match=f"has no TCP header in its 40 packets: 40 of {kind}"):
-        tc.read_pcap(pcap(tmp_path / "a.pcap", packets, link))
+        tc.traces.read_pcap(pcap(tmp_path / "a.pcap", packets, link))
 
 
 def test_a_capture_mostly_of_a_tunnel_says_so(tmp_path):
@@ -209,7 +209,7 @@ def test_a_capture_mostly_of_a_tunnel_says_so(tmp_path):
     ethernet = bytes(12) + b"\x08\x00"
     packets = [(t, (ethernet if t < 0.05 else frame) + body) for t, body in transfer()]
     with pytest.warns(TraceWarning, match="packets in tunnels are left out: 30 of PPPoE"):
-        run = tc.read_pcap(pcap(tmp_path / "a.pcap", packets, 1))
+        run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", packets, 1))
     assert delivered(run) == 500
 
 
@@ -217,9 +217,9 @@ MEMORY = """
 import resource, sys
 import tcpcc as tc
 import tcpcc.apps.traces.from_pcap, xarray, pandas
-tc.read_pcap(sys.argv[1])
+tc.traces.read_pcap(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-run = tc.read_pcap(sys.argv[2])
+run = tc.traces.read_pcap(sys.argv[2])
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 

@@ -78,14 +78,14 @@ def check(read, path, text, **options):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_qlog_is_read_or_refused_in_one_line(text, tmp_path):
-    check(tc.read_qlog, tmp_path / "hostile.qlog", text)
+    check(tc.traces.read_qlog, tmp_path / "hostile.qlog", text)
 
 
 def test_an_ack_of_all_possible_numbers_takes_no_time(tmp_path):
     path = tmp_path / "hostile.qlog"
     path.write_text(qlog((1, sent(1)), (2, sent(2**50)), (3, acked([0, 2**62]))))
     begin = time.process_time()
-    run = tc.read_qlog(path)
+    run = tc.traces.read_qlog(path)
     assert time.process_time() - begin < 10
     assert float(run.data.delivered.sum()) == 2
 
@@ -105,7 +105,7 @@ PACKET = struct.pack("<IIIII", 0, 2**32 - 1, 2**32 - 1, 40, 40) + bytes(40)
 
 @pytest.mark.parametrize("data", [pcapng((1, CLOCK), (6, PACKET)), pcapng((1, b"\0\0\0\0"))])
 def test_a_hostile_capture_is_refused_in_one_line(data, tmp_path):
-    check(tc.read_pcap, tmp_path / "hostile.pcapng", data)
+    check(tc.traces.read_pcap, tmp_path / "hostile.pcapng", data)
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,12 @@ def test_a_hostile_capture_is_refused_in_one_line(data, tmp_path):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_hostile_samples_are_read_or_refused_in_one_line(text, tmp_path):
-    check(tc.read_tcp_info, tmp_path / "hostile.csv", text)
+    check(tc.traces.read_tcp_info, tmp_path / "hostile.csv", text)
 
 
-@pytest.mark.parametrize("read", [tc.read_qlog, tc.read_pcap, tc.read_tcp_info])
+@pytest.mark.parametrize(
+    "read", [tc.traces.read_qlog, tc.traces.read_pcap, tc.traces.read_tcp_info]
+)
 def test_a_gzip_file_that_unpacks_to_too_much_is_refused(read, tmp_path, monkeypatch):
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(bytes(64 * 2**20)) * 2)
@@ -144,4 +146,4 @@ def test_an_interval_that_makes_too_many_bins_is_refused(tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("time,snd_cwnd\n0,10\n1000,10\n")
     with pytest.raises(tc.TcpccError, match=r"interval = 1e-09: gives 1e\+12 bins in 1000 s"):
-        tc.read_tcp_info(path, interval=1e-9)
+        tc.traces.read_tcp_info(path, interval=1e-9)

@@ -34,7 +34,7 @@ FLOWS = [
     tc.Flow("vegas", size=300, name="held", header=40, transport={"delayed_ack": 0.2}),
     tc.CBR("100 kbps", name="udp"),
 ]
-WEB = tc.web("newreno", rate=1, name="web", size=8000)
+WEB = tc.workloads.web("newreno", rate=1, name="web", size=8000)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def count(run, event):
 
 def test_our_qlog_gives_the_numbers_of_its_run(ours):
     run, folder = ours
-    read = tc.read_qlog(folder / "run.qlog")
+    read = tc.traces.read_qlog(folder / "run.qlog")
     assert np.array_equal(read.data["time"], run.data["time"])
     for flow in ("sack", "plain", "held", "udp"):
         for variable in SERIES:
@@ -72,7 +72,7 @@ def test_our_qlog_gives_the_numbers_of_its_run(ours):
 
 def test_our_qlog_gives_the_events_of_its_run(ours):
     run, folder = ours
-    read = tc.read_qlog(folder / "run.qlog").trace("held")
+    read = tc.traces.read_qlog(folder / "run.qlog").trace("held")
     told = run.trace("held")
     assert read["event"].astype(str).tolist() == told["event"].astype(str).tolist()
     assert read["seq"].tolist() == told["seq"].tolist()
@@ -82,7 +82,7 @@ def test_our_qlog_gives_the_events_of_its_run(ours):
 
 @pytest.mark.parametrize("name", ["reno", "cubic"])
 def test_a_quic_sender_tells_bytes_and_losses(name):
-    run = tc.read_qlog(DATA / f"aioquic_{name}.qlog.gz", rate="2 Mbps", controller=name)
+    run = tc.traces.read_qlog(DATA / f"aioquic_{name}.qlog.gz", rate="2 Mbps", controller=name)
     assert count(run, "drop") == DROPS[name]
     bytes_acknowledged = float(run.goodput()[0]) * float(run.data["time"][-1]) / 8
     assert BYTES - 2400 < bytes_acknowledged <= BYTES  # the last ACKs came after the close
@@ -95,8 +95,8 @@ def test_a_quic_sender_tells_bytes_and_losses(name):
 
 
 def test_both_ends_of_a_quic_connection_agree():
-    sender = tc.read_qlog(DATA / "aioquic_reno.qlog.gz")
-    receiver = tc.read_qlog(DATA / "aioquic_reno_client.qlog.gz")
+    sender = tc.traces.read_qlog(DATA / "aioquic_reno.qlog.gz")
+    receiver = tc.traces.read_qlog(DATA / "aioquic_reno_client.qlog.gz")
     got = float(receiver.goodput()[0]) * float(receiver.data["time"][-1]) / 8
     assert got == pytest.approx(BYTES, abs=1)
     assert float(receiver.throughput()[0]) == pytest.approx(float(sender.throughput()[0]), rel=0.02)
@@ -144,7 +144,7 @@ def test_metrics_that_are_logged_when_they_change_are_held(tmp_path):
         acked(0, 1, 45),
     ]
     path = sequence(tmp_path / "a.sqlog", events, common_fields={"time_format": "relative"})
-    run = tc.read_qlog(path, interval=0.01)
+    run = tc.traces.read_qlog(path, interval=0.01)
     assert values(run, "cwnd") == pytest.approx([10] * 5)
     assert values(run, "rtt") == pytest.approx([0.02, 0.02, 0.03, 0.03, 0.03])
     assert values(run, "delivered").tolist() == [0, 0, 1, 0, 1]
@@ -156,7 +156,7 @@ def test_names_and_times_of_later_drafts_are_known(tmp_path):
     events[0]["name"] = "quic:packet_sent"
     events[1]["name"] = "quic:packet_received"
     form = {"time_format": "relative_to_previous_event", "reference_time": {"clock_type": "system"}}
-    run = tc.read_qlog(sequence(tmp_path / "a.sqlog", events, common_fields=form))
+    run = tc.traces.read_qlog(sequence(tmp_path / "a.sqlog", events, common_fields=form))
     assert run.events["time"] == pytest.approx([0.005, 0.025])
     assert values(run, "cwnd")[-1] == 5
 
@@ -177,7 +177,7 @@ def test_losses_of_one_window_are_one_loss_event(tmp_path, states):
             update = metrics(at, "recovery:congestion_state_updated", old=old, new=new)
             events.append(update)
     events.sort(key=lambda event: event["time"])
-    run = tc.read_qlog(contained(tmp_path / "a.qlog", {"events": events}))
+    run = tc.traces.read_qlog(contained(tmp_path / "a.qlog", {"events": events}))
     assert values(run, "dropped").sum() == 3
     assert int(run.data["loss_events"][0]) == (3 if states else 2)
 
@@ -192,7 +192,7 @@ def test_data_sent_again_is_a_retransmission(tmp_path):
         quic(2, 30, frames=stream(0)),
         acked(1, 2, 50),
     ]
-    run = tc.read_qlog(contained(tmp_path / "a.qlog", {"events": events}))
+    run = tc.traces.read_qlog(contained(tmp_path / "a.qlog", {"events": events}))
     assert float(run.retransmissions()[0]) == 1
     assert float(run.goodput()[0]) == pytest.approx(1800 * 8 / float(run.data["time"][-1]))
 
@@ -205,7 +205,7 @@ def test_traces_of_one_file_are_flows_on_one_clock(tmp_path):
         }
         for name, begin in (("a", 1000.0), ("b", 1500.0))
     ]
-    run = tc.read_qlog(contained(tmp_path / "two.qlog", *traces, {"error_description": "x"}))
+    run = tc.traces.read_qlog(contained(tmp_path / "two.qlog", *traces, {"error_description": "x"}))
     assert run.flows == ["a", "b"]
     assert run.data["start"].values == pytest.approx([0.005, 0.505])
 
@@ -234,7 +234,7 @@ def test_a_bad_qlog_is_one_line_with_the_place(tmp_path, text, message):
     path = tmp_path / "bad.qlog"
     path.write_text(text)
     with pytest.raises(tc.TcpccError, match=f"bad.qlog: {message}") as caught:
-        tc.read_qlog(path)
+        tc.traces.read_qlog(path)
     assert "\n" not in str(caught.value)
 
 
@@ -243,7 +243,7 @@ def test_a_bad_qlog_is_one_line_with_the_place(tmp_path, text, message):
 
 def test_our_capture_gives_the_numbers_of_its_run(ours):
     run, folder = ours
-    read = tc.read_pcap(folder / "run.pcapng")
+    read = tc.traces.read_pcap(folder / "run.pcapng")
     trace = run.trace()
     for flow in ("sack", "plain", "held"):
         told, here = run.data.sel(flow=flow), read.data.sel(flow=flow)
@@ -264,10 +264,10 @@ def test_our_capture_gives_the_numbers_of_its_run(ours):
 def kernel():
     """One connection as tcpdump saw it at both ends, as ss saw it, and as getsockopt did."""
     return {
-        "sender": tc.read_pcap(DATA / "kernel_sender.pcap.gz", rate="2 Mbps"),
-        "receiver": tc.read_pcap(DATA / "kernel_receiver.pcap.gz", rate="2 Mbps"),
-        "ss": tc.read_tcp_info(DATA / "kernel_ss.txt.gz", rate="2 Mbps"),
-        "info": tc.read_tcp_info(DATA / "kernel_tcp_info.csv.gz", packet_size=1500),
+        "sender": tc.traces.read_pcap(DATA / "kernel_sender.pcap.gz", rate="2 Mbps"),
+        "receiver": tc.traces.read_pcap(DATA / "kernel_receiver.pcap.gz", rate="2 Mbps"),
+        "ss": tc.traces.read_tcp_info(DATA / "kernel_ss.txt.gz", rate="2 Mbps"),
+        "info": tc.traces.read_tcp_info(DATA / "kernel_tcp_info.csv.gz", packet_size=1500),
     }
 
 
@@ -301,7 +301,7 @@ def test_the_end_of_a_capture_is_found(kernel):
     assert "missing" not in kernel["sender"].data["sent"].attrs
     assert "receiver" in kernel["receiver"].data["sent"].attrs["missing"]
     path = DATA / "kernel_sender.pcap.gz"
-    assert "missing" in tc.read_pcap(path, at="receiver").data["sent"].attrs
+    assert "missing" in tc.traces.read_pcap(path, at="receiver").data["sent"].attrs
 
 
 @pytest.mark.parametrize("which", ["sender", "receiver", "ss"])
@@ -385,7 +385,7 @@ def test_what_a_capture_tells_is_right_for_all_framings(tmp_path, frame, six, or
         before += kind
     packets = [(time, before + body) for time, body in conversation(six)]
     path = pcap(tmp_path / "a.pcap", packets, link, order, magic)
-    run = tc.read_pcap(path, interval=0.01)
+    run = tc.traces.read_pcap(path, interval=0.01)
     table = run.trace()
     assert run.flows == ["[::a00:1]:99>[::a00:2]:80" if six else "10.0.0.1:99>10.0.0.2:80"]
     assert table["event"].astype(str).tolist() == [
@@ -404,7 +404,7 @@ def test_arrivals_count_once_at_the_receiver(tmp_path):
     packets = conversation()
     order = [0, 1, 2, 4, 3, 4, 5, 8]  # the second arrives late, the third twice
     shuffled = [(0.01 * k, packets[row][1]) for k, row in enumerate(order)]
-    run = tc.read_pcap(pcap(tmp_path / "a.pcap", shuffled), at="receiver", interval=0.01)
+    run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", shuffled), at="receiver", interval=0.01)
     assert count(run, "deliver") == 4
     assert values(run, "delivered").sum() == 3
 
@@ -412,7 +412,7 @@ def test_arrivals_count_once_at_the_receiver(tmp_path):
 def test_a_hole_that_is_filled_in_parts_counts_each_byte_once(tmp_path):
     starts = [0, 3000, 1000, 1000, 0, 2000]  # 1000 bytes each; the fourth and fifth came before
     packets = [(0.01 * k, tcp(seq=1 + at, payload=1000)) for k, at in enumerate(starts)]
-    run = tc.read_pcap(pcap(tmp_path / "a.pcap", packets), at="receiver", interval=0.01)
+    run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", packets), at="receiver", interval=0.01)
     assert values(run, "delivered").sum() == 4
 
 
@@ -420,7 +420,7 @@ def test_a_second_connection_of_the_same_ends_is_a_flow(tmp_path):
     first = conversation()
     syn = tcp(seq=5, flags=2)
     again = [(1.0, syn), (1.1, tcp(seq=6, ack=1, payload=10)), (1.2, tcp(ack=16, back=True))]
-    run = tc.read_pcap(pcap(tmp_path / "a.pcap", first + again))
+    run = tc.traces.read_pcap(pcap(tmp_path / "a.pcap", first + again))
     assert len(run.flows) == len(set(run.flows)) == 2
     assert run.data["start"].values == pytest.approx([0.0, 1.0])
 
@@ -442,7 +442,7 @@ def test_a_bad_capture_is_one_line_with_the_packet(tmp_path, damage, message):
     path = pcap(tmp_path / "bad.pcap", conversation())
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(tc.TcpccError, match=f"bad.pcap: {message}") as caught:
-        tc.read_pcap(path)
+        tc.traces.read_pcap(path)
     assert "\n" not in str(caught.value)
 
 
@@ -466,7 +466,7 @@ def test_a_pcapng_of_several_interfaces_and_clocks_is_read(tmp_path):
         file += block(6, head + body + bytes(-len(body) % 4))
     path = tmp_path / "two.pcapng"
     path.write_bytes(file)
-    run = tc.read_pcap(path)
+    run = tc.traces.read_pcap(path)
     assert run.duration == pytest.approx(0.41, abs=0.001)
     assert values(run, "delivered").sum() == 3
     assert run.trace()["value"].dropna().tolist() == pytest.approx([0.10, 0.11], abs=0.001)
@@ -476,15 +476,15 @@ def test_a_pcapng_that_is_cut_off_names_the_packet(ours, tmp_path):
     path = tmp_path / "cut.pcapng"
     path.write_bytes((ours[1] / "run.pcapng").read_bytes()[:-30])
     with pytest.warns(TraceWarning, match=r"cut.pcapng: packet \d+: the file is cut off"):
-        tc.read_pcap(path)
+        tc.traces.read_pcap(path)
 
 
 def test_joined_segments_need_a_size(tmp_path):
     packets = [(0.0, tcp(seq=1, payload=20_000)), (0.1, tcp(ack=20_001, back=True))]
     path = pcap(tmp_path / "a.pcap", packets)
     with pytest.raises(tc.TcpccError, match="give packet_size="):
-        tc.read_pcap(path)
-    run = tc.read_pcap(path, packet_size=1040)
+        tc.traces.read_pcap(path)
+    run = tc.traces.read_pcap(path, packet_size=1040)
     assert values(run, "delivered").sum() == 20
 
 
@@ -509,7 +509,7 @@ def test_a_connection_that_is_not_yet_open_is_the_same_one(tmp_path):
         "2.0\nESTAB 0 0 [fe80::1%eth0]:5 [::1]:10\n\t reno rto:204 rtt:40/1 mss:1448 cwnd:12\n"
         "3.0\nESTAB 0 0 [fe80::1%eth0]:5 [::1]:10\n\t reno rto:204 rtt:50/1 mss:1448 cwnd:13\n"
     )
-    run = tc.read_tcp_info(path)
+    run = tc.traces.read_tcp_info(path)
     assert run.data["flow"].values.tolist() == ["[fe80::1%eth0]:5>[::1]:10"]
 
 
@@ -530,7 +530,7 @@ def test_bad_samples_are_one_line_with_the_place(tmp_path, text, message):
     path = tmp_path / "bad.txt"
     path.write_text(text)
     with pytest.raises(tc.TcpccError, match=f"bad.txt: {message}"):
-        tc.read_tcp_info(path)
+        tc.traces.read_tcp_info(path)
 
 
 # ------------------------------------------------------------------- what is not told
@@ -574,7 +574,7 @@ def test_the_overview_draws_what_the_trace_tells(kernel):
 
 def test_a_run_and_its_capture_stand_in_one_figure(ours):
     run, folder = ours
-    capture = tc.read_pcap(folder / "run.pcapng")
+    capture = tc.traces.read_pcap(folder / "run.pcapng")
     figure = run.compare(capture, flows="sack")
     windows, _, rtts = figure.axes
     assert rtts.get_ylabel() == "RTT (ms)"
@@ -586,7 +586,9 @@ def test_a_run_and_its_capture_stand_in_one_figure(ours):
         tc.plots.in_flight(run)
 
 
-@pytest.mark.parametrize("read", [tc.read_qlog, tc.read_pcap, tc.read_tcp_info])
+@pytest.mark.parametrize(
+    "read", [tc.traces.read_qlog, tc.traces.read_pcap, tc.traces.read_tcp_info]
+)
 def test_a_missing_file_is_named(read, tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing: no such file"):
         read(tmp_path / "nothing")
@@ -597,11 +599,11 @@ def test_damaged_files_are_read_or_refused_in_one_line(ours, tmp_path):
     """Bytes changed, inserted or cut out, at random: never another error."""
     rng = np.random.default_rng(1)
     files = [
-        (tc.read_pcap, (ours[1] / "run.pcapng").read_bytes()),
-        (tc.read_pcap, gzip.decompress((DATA / "kernel_sender.pcap.gz").read_bytes())),
-        (tc.read_qlog, (ours[1] / "run.qlog").read_bytes()[:40_000].rpartition(b"\n")[0]),
-        (tc.read_tcp_info, gzip.decompress((DATA / "kernel_ss.txt.gz").read_bytes())),
-        (tc.read_tcp_info, gzip.decompress((DATA / "kernel_tcp_info.csv.gz").read_bytes())),
+        (tc.traces.read_pcap, (ours[1] / "run.pcapng").read_bytes()),
+        (tc.traces.read_pcap, gzip.decompress((DATA / "kernel_sender.pcap.gz").read_bytes())),
+        (tc.traces.read_qlog, (ours[1] / "run.qlog").read_bytes()[:40_000].rpartition(b"\n")[0]),
+        (tc.traces.read_tcp_info, gzip.decompress((DATA / "kernel_ss.txt.gz").read_bytes())),
+        (tc.traces.read_tcp_info, gzip.decompress((DATA / "kernel_tcp_info.csv.gz").read_bytes())),
     ]
     refused = []
     for k in range(150):

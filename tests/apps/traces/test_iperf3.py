@@ -54,7 +54,7 @@ def test_windows_rtts_and_retransmissions_of_iperf3_are_read(tmp_path, lines):
         events = [("start", told["start"]), *(("interval", one) for one in told["intervals"])]
         events.append(("end", told["end"]))
         path.write_text("\n".join(json.dumps({"event": e, "data": d}) for e, d in events))
-    run = tc.read_tcp_info(path, interval=1)
+    run = tc.traces.read_tcp_info(path, interval=1)
     assert run.flows == ["10.0.0.1:40005>10.0.0.2:5201"]
     assert run.data["cwnd"].values[:, 0].tolist() == [10, 11, 12, 13, 14]
     assert run.data["rtt"].values[:, 0].tolist() == [0.04] * 5
@@ -66,7 +66,7 @@ def test_windows_rtts_and_retransmissions_of_iperf3_are_read(tmp_path, lines):
 
 
 def test_each_stream_is_a_flow(tmp_path):
-    run = tc.read_tcp_info(write(tmp_path / "a.json", document(sockets=(5, 7))))
+    run = tc.traces.read_tcp_info(write(tmp_path / "a.json", document(sockets=(5, 7))))
     assert run.flows == ["10.0.0.1:40005>10.0.0.2:5201", "10.0.0.1:40007>10.0.0.2:5201"]
 
 
@@ -76,7 +76,7 @@ def test_the_servers_bytes_are_what_was_delivered(tmp_path):
         "intervals": [{"streams": [stream(9, k, window=False, bytes=14480)]} for k in range(5)],
     }
     path = write(tmp_path / "a.json", document(server_output_json=server))
-    run = tc.read_tcp_info(path, interval=1)
+    run = tc.traces.read_tcp_info(path, interval=1)
     assert run.data["delivered"].values[:, 0] == pytest.approx([10] * 5)
 
 
@@ -84,7 +84,7 @@ def test_omitted_intervals_are_left_out(tmp_path):
     told = document()
     warm = {"streams": [stream(5, 0, omitted=True, retransmits=9, bytes=10**9)]}
     told["intervals"].insert(0, warm)
-    run = tc.read_tcp_info(write(tmp_path / "a.json", told))
+    run = tc.traces.read_tcp_info(write(tmp_path / "a.json", told))
     assert float(run.retransmissions()[0]) == 2
     assert run.data["delivered"].values.sum() == pytest.approx(100)
 
@@ -104,7 +104,7 @@ def test_omitted_intervals_are_left_out(tmp_path):
 )
 def test_another_json_is_refused_in_one_line(tmp_path, told, message):
     with pytest.raises(tc.TcpccError, match=f"a.json: .*{message}") as caught:
-        tc.read_tcp_info(write(tmp_path / "a.json", told))
+        tc.traces.read_tcp_info(write(tmp_path / "a.json", told))
     assert "\n" not in str(caught.value)
 
 

@@ -39,7 +39,7 @@ def total(run, variable):
 def test_one_connection_is_the_same_in_every_version(name, expected):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = tc.read_qlog(STACKS / f"{name}.qlog.gz")
+        run = tc.traces.read_qlog(STACKS / f"{name}.qlog.gz")
     assert run.duration == pytest.approx(0.819, abs=0.001)
     assert total(run, "delivered") == 198  # the union of its ACK ranges
     assert float(run.data["base_rtt"][0]) == pytest.approx(0.040)
@@ -94,7 +94,7 @@ def test_times_since_1970_begin_at_the_first_event(tmp_path, common):
     events = pair(SINCE_1970)
     if common.get("time_format") == "relative_to_previous_event":
         events[1]["time"] = 20.0
-    run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events, **common)))
+    run = tc.traces.read_qlog(write(tmp_path / "a.qlog", trace("a", events, **common)))
     assert run.duration == pytest.approx(0.02, abs=1e-6)
     assert run.data["start"].values == pytest.approx([0.0])
 
@@ -102,7 +102,7 @@ def test_times_since_1970_begin_at_the_first_event(tmp_path, common):
 def test_a_clock_since_the_machine_started_begins_at_the_first_event(tmp_path):
     clock = {"clock_type": "monotonic", "epoch": "unknown"}
     form = {"time_format": "relative_to_epoch", "reference_time": clock}
-    run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", pair(9e8), **form)))
+    run = tc.traces.read_qlog(write(tmp_path / "a.qlog", trace("a", pair(9e8), **form)))
     assert run.duration == pytest.approx(0.02)
 
 
@@ -115,7 +115,7 @@ def test_traces_with_times_since_1970_are_on_one_clock(tmp_path):
         trace("b", pair(), **relative),
         trace("c", pair(), time_format="relative"),
     ]
-    run = tc.read_qlog(write(tmp_path / "three.qlog", *traces))
+    run = tc.traces.read_qlog(write(tmp_path / "three.qlog", *traces))
     assert run.data["start"].values == pytest.approx([0.0, 0.5, 0.005], abs=0.006)
     assert run.duration < 1
 
@@ -143,7 +143,7 @@ def test_events_as_lists_are_read(tmp_path, case, columns):
         "event_fields": [case(n) for n in (columns, "category", "event_type", "trigger", "data")],
         "events": events,
     }
-    run = tc.read_qlog(write(tmp_path / "a.qlog", old))
+    run = tc.traces.read_qlog(write(tmp_path / "a.qlog", old))
     assert run.duration == pytest.approx(0.025, abs=1e-5)
     assert total(run, "delivered") == 1
     assert run.data["cwnd"].values[-1] == 10
@@ -172,7 +172,7 @@ def test_lengths_are_found_where_stacks_put_them(tmp_path, packet, data):
     frames = [{"frame_type": "stream", "offset": 0, **data}]
     events = [sent(0, 5), acked(0, 0, 25)]
     events[0]["data"] |= packet | {"frames": frames}
-    run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
+    run = tc.traces.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
     assert total(run, "delivered") == 1
     assert run.data["packet_size"].values == [1000]
     assert run.data["payload"].values == [900]
@@ -193,7 +193,7 @@ def test_lengths_are_found_where_stacks_put_them(tmp_path, packet, data):
 )
 def test_expired_timers_are_timeouts_in_every_draft(tmp_path, name, data, count):
     events = [*pair(), {"time": 30, "name": name, "data": data}]
-    run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
+    run = tc.traces.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
     if count is None:
         assert run.data["timeouts"].attrs["missing"] == "the qlog has no events of the loss timer"
     else:
@@ -204,7 +204,7 @@ def test_several_lost_packets_in_one_event_count_by_their_bytes(tmp_path):
     lost = {"largest_lost_packet_num": 3, "lost_bytes": 2500, "lost_packets": 3}
     events = [sent(n, n, raw={"length": 1000}) for n in range(5)]
     events.append({"time": 30, "name": "quic:packets_lost", "data": lost})
-    run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
+    run = tc.traces.read_qlog(write(tmp_path / "a.qlog", trace("a", events)))
     assert total(run, "dropped") == 2.5
     assert run.data["loss_events"].values.tolist() == [1]
     assert run.data["delivered"].attrs["missing"] == "the qlog has no ACK frames"
@@ -227,7 +227,7 @@ def test_an_event_that_cannot_be_read_is_skipped_counted_and_named(tmp_path, bad
     first, second = pair()
     path = write(tmp_path / "a.qlog", trace("a", [first, bad, bad, second]))
     with pytest.warns(TraceWarning, match=r"2 events left out, the first: trace 0, event 1: "):
-        run = tc.read_qlog(path)
+        run = tc.traces.read_qlog(path)
     assert "2 events left out" in run.data.attrs["unread"]
     assert total(run, "sent") == total(run, "delivered") == 1
 
@@ -236,7 +236,7 @@ def test_a_skipped_event_keeps_the_times_after_it(tmp_path):
     events = [sent(0, 5, raw={"length": 9}), {"time": 10}, acked(0, 0, 10)]
     form = {"time_format": "relative_to_previous_event"}
     with pytest.warns(TraceWarning, match="1 event left out"):
-        run = tc.read_qlog(write(tmp_path / "a.qlog", trace("a", events, **form)))
+        run = tc.traces.read_qlog(write(tmp_path / "a.qlog", trace("a", events, **form)))
     assert run.duration == pytest.approx(0.025)
 
 
@@ -250,7 +250,7 @@ def test_a_file_that_is_cut_off_is_read_up_to_there(tmp_path, bytes_lost, name, 
     path = tmp_path / "cut.qlog"
     path.write_bytes(text)
     with pytest.warns(TraceWarning, match=r"cut.qlog: .*cut off; read up to there") as told:
-        run = tc.read_qlog(path)
+        run = tc.traces.read_qlog(path)
     assert len(told) == 1
     assert total(run, "sent") > (80 if packed else 195)
 
@@ -262,5 +262,5 @@ def test_a_damaged_record_in_the_middle_is_skipped(tmp_path):
     path = tmp_path / "a.sqlog"
     path.write_text("".join(f"\x1e{piece}\n" for piece in pieces))
     with pytest.warns(TraceWarning, match="1 event left out, the first: line 3: .*not JSON"):
-        run = tc.read_qlog(path)
+        run = tc.traces.read_qlog(path)
     assert total(run, "delivered") == 1

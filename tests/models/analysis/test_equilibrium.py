@@ -14,14 +14,14 @@ from tcpcc.controllers.hstcp import decrease, increase
 def response(controller, p, rtt=0.1, **params):
     """The window for a given loss rate, without a queue."""
     net = tc.dumbbell("1 Tbps", rtt / 2, 1e9, loss=p)
-    found = tc.equilibrium(tc.Scenario(net, [tc.Flow(controller, **params)], duration=1))
+    found = tc.analysis.equilibrium(tc.Scenario(net, [tc.Flow(controller, **params)], duration=1))
     assert bool(found.still[0])
     return float(found.cwnd[0])
 
 
 def on_a_link(*flows, buffer=200, **link):
     net = tc.dumbbell("10 Mbps", "50 ms", buffer, **link)
-    return tc.equilibrium(tc.Scenario(net, flows, duration=1))
+    return tc.analysis.equilibrium(tc.Scenario(net, flows, duration=1))
 
 
 @pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-4, 1e-5])
@@ -108,7 +108,7 @@ def test_fast_over_several_links_is_proportionally_fair():
         tc.Flow("fast", alpha=20, source="r0", target="r1"),
         tc.Flow("fast", alpha=30, source="r1", target="r2"),
     ]
-    found = tc.equilibrium(tc.Scenario(net, flows, duration=1))
+    found = tc.analysis.equilibrium(tc.Scenario(net, flows, duration=1))
     q1, q2 = found.delay.values[:2]
     expected = [10 / (q1 + q2), 20 / q1, 30 / q2]
     assert found.rate.values == pytest.approx(expected, rel=1e-3)
@@ -126,7 +126,7 @@ def test_westwood(loss):
     queue = {"buffer": 60}
     flows = [tc.Flow("westwood", count=2), tc.Flow("reno", count=2), cbr]
     net = tc.dumbbell("10 Mbps", delay, **queue, loss=loss)
-    found = tc.equilibrium(tc.Scenario(net, flows, duration=1))
+    found = tc.analysis.equilibrium(tc.Scenario(net, flows, duration=1))
     p, rtt = float(found.lost[0]), float(found.rtt[0])
     base = 2 * delay + 8 * 1040 / 10e6
     share = 1 - (1 - p) * base / rtt  # of the window that a loss takes
@@ -136,10 +136,10 @@ def test_westwood(loss):
 def test_red_operating_point():
     """Hollot et al.: W = R C / N, p = 2 / W^2 with marking, and the queue at which RED marks this
     share."""
-    queue = tc.RED(min_thresh=50, max_thresh=250, max_p=0.05, wait=False, ecn=True)
+    queue = tc.queues.RED(min_thresh=50, max_thresh=250, max_p=0.05, wait=False, ecn=True)
     net = tc.dumbbell("10 Mbps", "50 ms", 500, queue=queue)
     case = tc.Scenario(net, [tc.Flow("reno", count=20, transport={"ecn": "classic"})], duration=1)
-    found = tc.equilibrium(case)
+    found = tc.analysis.equilibrium(case)
     p, w, q = float(found.lost[0]), float(found.cwnd[0]), float(found.queue[0])
     assert w == pytest.approx(float(found.rtt[0]) * 1250 / 20, rel=1e-6)
     assert w == pytest.approx(math.sqrt(2 / p), rel=1e-6)
@@ -160,14 +160,16 @@ def test_rates_over_a_parking_lot_agree_with_packets(seed):
 
     Rates are off because the window is 8 % above that of random losses.
     """
-    net = tc.parking_lot(2, "10 Mbps", "20 ms", 60, queue=tc.RED(min_thresh=5, max_thresh=50))
+    net = tc.parking_lot(
+        2, "10 Mbps", "20 ms", 60, queue=tc.queues.RED(min_thresh=5, max_thresh=50)
+    )
     flows = [
         tc.Flow("reno", count=2),
         tc.Flow("reno", count=3, source="r0", target="r1", jitter=1),
         tc.Flow("cubic", count=3, source="r1", target="r2", jitter=1),
     ]
     case = tc.Scenario(net, flows, duration=150, seed=seed)
-    found = tc.equilibrium(case)
+    found = tc.analysis.equilibrium(case)
     run = tc.simulate(case)
     rates = run.throughput(after=30).values / 8000
     measured = np.array([rates[:2].mean(), rates[2:5].mean(), rates[5:].mean()])
@@ -203,19 +205,21 @@ def two_flows(rule, rate="10 Mbps"):
 def test_a_rule_that_switches_at_a_delay_has_no_equilibrium(rate):
     """Just below 10 ms the window has no bound, just above it is two packets."""
     case = two_flows(switching, rate)
-    with pytest.raises(tc.NoEquilibriumError, match=r"^link 'bottleneck': no queue at") as error:
-        tc.equilibrium(case)
+    with pytest.raises(
+        tc.errors.NoEquilibriumError, match=r"^link 'bottleneck': no queue at"
+    ) as error:
+        tc.analysis.equilibrium(case)
     assert "\n" not in str(error.value)
-    with pytest.raises(tc.NoEquilibriumError):
-        tc.stability(case)
+    with pytest.raises(tc.errors.NoEquilibriumError):
+        tc.analysis.stability(case)
 
 
 def test_a_rule_that_is_linear_in_the_delay_has_an_equilibrium_but_does_not_come_to_rest():
     """Its drift is zero at one delay, at any window, so the window follows from the link's rate.
     There the right-hand side ends, too."""
     case = two_flows(linear)
-    found = tc.equilibrium(case)
-    f = tc.right_hand_side(case)
+    found = tc.analysis.equilibrium(case)
+    f = tc.analysis.right_hand_side(case)
     begin = np.where(np.isfinite(f.y0), f.y0, 1e9)  # ssthresh before a loss, which never comes
     end = solve_ivp(f, (0, 60), begin, method="LSODA", rtol=1e-6).y[:, -1]
     assert float(found.utilization[0]) == pytest.approx(1, abs=1e-3)

@@ -21,7 +21,7 @@ TIMED = [name for name, queue in QUEUES.items() if queue.on_interval and queue.o
 @pytest.mark.parametrize("name", TIMED)
 def test_the_timer_of_a_queue_is_no_function_of_the_queue(name):
     with pytest.raises(ScenarioError, match=f"queue '{name}' changes by a timer"):
-        tc.right_hand_side(scenario(name))
+        tc.analysis.right_hand_side(scenario(name))
 
 
 @pytest.mark.parametrize("name", TIMED)
@@ -29,7 +29,7 @@ def test_a_queue_with_a_timer_has_the_equilibrium_of_packets(name):
     """Without its timer the queue would be drop-tail, and full."""
     net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=name)
     case = tc.Scenario(net, [tc.Flow("newreno", count=60, access_delay="40 ms")], duration=100)
-    queue = float(tc.equilibrium(case)["queue"][0])
+    queue = float(tc.analysis.equilibrium(case)["queue"][0])
     assert queue == pytest.approx(tc.simulate(case).queue_mean(after=50), rel=0.2)
     assert queue < 400
 
@@ -40,14 +40,14 @@ def test_a_queue_that_counts_flows_sees_them(name):
     flows = [tc.Flow("newreno", count=20, access_delay="40 ms", jitter=1)]
     case = tc.Scenario(net, flows, duration=60)
     packets = tc.simulate(case).queue_mean(after=20)
-    assert float(tc.equilibrium(case)["queue"][0]) == pytest.approx(packets, rel=0.15)
+    assert float(tc.analysis.equilibrium(case)["queue"][0]) == pytest.approx(packets, rel=0.15)
 
 
 def test_rem_is_at_its_equilibrium():
     """(2) of `rem` at rest: a (q - target) = C T - x, and x = C T / (1 - p) arrive."""
     net = tc.dumbbell("30 Mbps", "20 ms", 800, queue="rem")
     flows = [tc.Flow("newreno", count=60, access_delay="40 ms")]
-    found = tc.equilibrium(tc.Scenario(net, flows, duration=200))
+    found = tc.analysis.equilibrium(tc.Scenario(net, flows, duration=200))
     sent = 3750 * 0.002
     excess = sent / (1 - float(found["loss"][0])) - sent
     assert float(found["queue"][0]) == pytest.approx(20 - excess / 0.1, rel=0.01)
@@ -55,16 +55,16 @@ def test_rem_is_at_its_equilibrium():
 
 def test_pi_holds_its_target():
     """Hollot, Misra, Towsley, Gong 2001: 60 flows, 3750 packets/s, a target of 200 packets."""
-    queue = tc.PI(qref=200, a=1.822e-5, b=1.816e-5, w=170)
+    queue = tc.queues.PI(qref=200, a=1.822e-5, b=1.816e-5, w=170)
     net = tc.dumbbell("15 Mbps", "20 ms", 800, queue=queue)
     flows = [tc.Flow("newreno", count=60, access_delay="76 ms", packet_size=500)]
-    found = tc.equilibrium(tc.Scenario(net, flows, duration=200))
+    found = tc.analysis.equilibrium(tc.Scenario(net, flows, duration=200))
     assert float(found["queue"][0]) == pytest.approx(200, rel=1e-6)
 
 
 def test_the_analysis_has_no_recovery_and_refuses_none():
     tc.register(tc.Recovery("mine", "go-back-N", on_ack))
-    own, known = (tc.equilibrium(scenario(recovery=r)) for r in ("mine", "sack"))
+    own, known = (tc.analysis.equilibrium(scenario(recovery=r)) for r in ("mine", "sack"))
     assert own.identical(known)
 
 
@@ -83,7 +83,7 @@ def test_the_analysis_has_no_recovery_and_refuses_none():
 )
 def test_controllers_that_means_do_not_describe_run_in_the_fluid_model_only(name, reason):
     case = scenario(controller=name)
-    for analyse in (tc.equilibrium, tc.stability, tc.right_hand_side):
+    for analyse in (tc.analysis.equilibrium, tc.analysis.stability, tc.analysis.right_hand_side):
         with pytest.raises(ScenarioError, match=f"controller '{name}' {reason}") as error:
             analyse(case)
         assert str(error.value).endswith('; use tc.simulate(..., model="fluid")')
@@ -94,7 +94,7 @@ def test_controllers_that_means_do_not_describe_run_in_the_fluid_model_only(name
 @pytest.mark.parametrize("name", [name for name, x in QUEUES.items() if not x.runs_in_fluid])
 def test_a_queue_without_a_rule_for_amounts_is_refused(name):
     with pytest.raises(ScenarioError, match=f"link 'bottleneck': queue '{name}' has no on_fluid"):
-        tc.equilibrium(scenario(name))
+        tc.analysis.equilibrium(scenario(name))
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,15 @@ def test_a_queue_without_a_rule_for_amounts_is_refused(name):
 )  # fmt: skip
 def test_what_ends_changes_or_is_coupled_is_refused(flow, changes, line):
     with pytest.raises(ScenarioError, match=line):
-        tc.equilibrium(scenario(**flow).replace(changes=changes))
+        tc.analysis.equilibrium(scenario(**flow).replace(changes=changes))
 
 
 def test_a_workload_is_refused():
-    case = scenario().replace(workloads=[tc.on_off(tc.Flow("reno"), sources=2, size=10, off=1)])
+    case = scenario().replace(
+        workloads=[tc.workloads.on_off(tc.Flow("reno"), sources=2, size=10, off=1)]
+    )
     with pytest.raises(ScenarioError, match="the analysis takes only endless flows"):
-        tc.equilibrium(case)
+        tc.analysis.equilibrium(case)
 
 
 def test_a_window_that_is_no_number_is_one_line():
@@ -124,5 +126,5 @@ def test_a_window_that_is_no_number_is_one_line():
         s.cwnd = -1.0
 
     broken = tc.Controller("broken", "", on_ack=wrong, on_loss=None, on_timeout=None)
-    with pytest.raises(tc.NoEquilibriumError, match=r"^flow 'broken1': its window does not"):
-        tc.equilibrium(scenario(controller=broken))
+    with pytest.raises(tc.errors.NoEquilibriumError, match=r"^flow 'broken1': its window does not"):
+        tc.analysis.equilibrium(scenario(controller=broken))

@@ -17,7 +17,7 @@ def test_dualpi2_gives_the_windows_of_rfc_9332(rtt, coupling):
     """p_CL = k p' and p_C = p'^2; W = 2/p_CL of DCTCP and sqrt(2/p_C) of Reno, so the ratio of
     rates is sqrt(2)/k times that of the RTTs: classic packets wait for the target."""
     case = coupled(rtt, coupling=coupling)
-    found = tc.equilibrium(case).sel(link="bottleneck")
+    found = tc.analysis.equilibrium(case).sel(link="bottleneck")
     scalable, classic = (found.sel(flow=name) for name in ("scalable", "classic"))
     prob = math.sqrt(float(found["loss"]))
     assert float(scalable["lost"]) == pytest.approx(coupling * prob, rel=1e-4)
@@ -33,7 +33,7 @@ def test_the_loop_of_pi2_is_the_closed_form():
     """Only classic flows: the plant of Hollot et al., the square of p', and PI with its timer as a
     process of rate 1/T: alpha/(s T) + beta/(s T + 1)."""
     n, rtt, period = 60, 0.246, 0.016
-    found = tc.stability(behind(tc.DualPI2(target=175 / C), queue=175, ecn=True))
+    found = tc.analysis.stability(behind(tc.queues.DualPI2(target=175 / C), queue=175, ecn=True))
     prob = math.sqrt(2) * n / (rtt * C)
     omega = np.logspace(-2, 0, 20)
     s = 1j * omega
@@ -47,7 +47,7 @@ def test_the_equilibrium_is_stable_up_to_an_rtt(rtt, stable):
     """Ten flows at 100 Mb/s. In the fluid model losses and marks of single flows move the queue in
     any case: its standard deviation is 0.16, 0.37 and 0.76 of its mean."""
     case = coupled(rtt)
-    assert tc.stability(case).stable == stable
+    assert tc.analysis.stability(case).stable == stable
     queue = tc.simulate(case, "fluid").data["queue"].sel(link="bottleneck", time=slice(20, None))
     assert bool(queue.std() < 0.5 * queue.mean()) == stable
 
@@ -61,7 +61,7 @@ def test_all_models_share_a_dualpi2_link_alike(rtt):
         run = tc.simulate(case, "fluid" if name == "fluid" else "packet", **options)
         rate = np.array(run.throughput(after=15))
         share[name] = rate[: len(rate) // 2].sum() / rate.sum()
-    rest = tc.equilibrium(case).rate
+    rest = tc.analysis.equilibrium(case).rate
     equilibrium = float(rest[0] / rest.sum())
     assert share["trains"] == pytest.approx(share["packet"], abs=0.04)
     assert share["fluid"] == pytest.approx(share["packet"], abs=0.04)
@@ -71,12 +71,12 @@ def test_all_models_share_a_dualpi2_link_alike(rtt):
 @pytest.mark.parametrize("queue", ["RED", "PI", "PIE", "REM"])
 def test_a_queue_marks_the_packets_that_it_would_drop(queue):
     """With a share p hit Reno's windows are sqrt(2/p) with ECN, and sqrt(2 (1 - p)/p) without."""
-    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=getattr(tc, queue)(ecn=True))
+    net = tc.dumbbell("30 Mbps", "20 ms", 800, queue=getattr(tc.queues, queue)(ecn=True))
     flows = [
         tc.Flow("newreno", count=30, access_delay="40 ms", transport={"ecn": ecn}, name=ecn)
         for ecn in ("classic", "off")
     ]
-    found = tc.equilibrium(tc.Scenario(net, flows, duration=60))
+    found = tc.analysis.equilibrium(tc.Scenario(net, flows, duration=60))
     marked, dropped = found["lost"].values
     assert marked == pytest.approx(dropped, rel=1e-9)
     assert 0.003 < dropped < 0.1
@@ -88,7 +88,7 @@ def test_a_queue_marks_the_packets_that_it_would_drop(queue):
 
 def test_dctcp_holds_the_queue_at_the_threshold():
     """Four flows behind a step at 65 packets: within a quarter of it, in both models."""
-    net = tc.dumbbell("1 Gbps", "50 us", 1000, queue=tc.StepMark(threshold=65))
+    net = tc.dumbbell("1 Gbps", "50 us", 1000, queue=tc.queues.StepMark(threshold=65))
     flows = [tc.Flow("dctcp", access_delay="25 us", jitter="10 ms") for _ in range(4)]
     case = tc.Scenario(net, flows, duration=1)
     for model in ("packet", "fluid"):

@@ -17,11 +17,11 @@ def scenario(*flows, rate="10 Mbps", delay="50 ms", buffer=1e6, duration=60, **l
 
 def test_scipy_settles_at_the_equilibrium_of_the_right_hand_side():
     """The equilibrium does not depend on the delays either."""
-    queue = tc.RED(min_thresh=5, max_thresh=80, wait=False)
+    queue = tc.queues.RED(min_thresh=5, max_thresh=80, wait=False)
     case = scenario(tc.Flow("reno", count=10), queue=queue)
-    f = tc.right_hand_side(case)
+    f = tc.analysis.right_hand_side(case)
     end = solve_ivp(f, (0, 100), f.y0, method="LSODA", rtol=1e-6).y[:, -1]
-    rest = tc.equilibrium(case)
+    rest = tc.analysis.equilibrium(case)
     assert end[f.names.index("reno1.cwnd")] == pytest.approx(float(rest.cwnd[0]), rel=1e-3)
     assert end[-1] / 8000 == pytest.approx(float(rest.queue[0]), rel=1e-3)
 
@@ -30,7 +30,7 @@ def scaled(k, seed=1, duration=60):
     """N, C, buffer and thresholds times k. RED averages over the same time, and the base RTT, which
     includes a packet's transmission time, stays the same."""
     weight = 1 - (1 - 0.002) ** (1 / k)
-    queue = tc.RED(
+    queue = tc.queues.RED(
         min_thresh=20 * k, max_thresh=400 * k, max_p=0.02, weight=weight, mean_packet=1000
     )
     delay = 0.05 - 8 * 1040 / (2 * 10e6 * k)
@@ -44,7 +44,7 @@ def scaled(k, seed=1, duration=60):
 
 @pytest.mark.parametrize("k", [3, 1000])
 def test_scaling_leaves_windows_and_delays_unchanged(k):
-    one, many = (tc.equilibrium(scaled(n)) for n in (1, k))
+    one, many = (tc.analysis.equilibrium(scaled(n)) for n in (1, k))
     for name in ("cwnd", "rtt", "rate", "delay", "loss"):
         assert many[name].values == pytest.approx(one[name].values, rel=1e-9), name
     assert many["queue"].values == pytest.approx(k * one["queue"].values, rel=1e-9)
@@ -64,14 +64,14 @@ def test_rates_and_rtts_agree_with_many_packet_flows():
     Flows with random losses have a window 8 % below that of the smooth limit, so RED's queue is
     longer there.
     """
-    queue = tc.RED(min_thresh=100, max_thresh=900)
+    queue = tc.queues.RED(min_thresh=100, max_thresh=900)
     net = tc.dumbbell("100 Mbps", "40 ms", 2000, queue=queue)
     flows = [
         tc.Flow("reno", count=50, jitter=2),
         tc.Flow("reno", count=50, jitter=2, access_delay=0.03),
     ]
     case = tc.Scenario(net, flows, duration=60)
-    packets, found = tc.simulate(case), tc.equilibrium(case)
+    packets, found = tc.simulate(case), tc.analysis.equilibrium(case)
     wait = 0.08 + packets.queue_mean(after=20) / 12500
     assert 0.08 + float(found["delay"][0]) == pytest.approx(wait, rel=0.04)
     rates = packets.throughput(after=20).values / 8000
@@ -100,5 +100,5 @@ def test_controllers_with_equal_names_are_separate_classes():
 def test_a_source_that_is_on_at_several_times_loads_a_link_once():
     """All traffic is assumed to be open."""
     often = tc.CBR("4 Mbps", on=[(0, 10), (20, 30), (40, 50)])
-    found = tc.equilibrium(scenario(often))
+    found = tc.analysis.equilibrium(scenario(often))
     assert np.array(found["utilization"]) == pytest.approx([0.4])

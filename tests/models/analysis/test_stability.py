@@ -7,8 +7,8 @@ import pytest
 
 import tcpcc as tc
 from experiments.hollot import FAST, SLOPE, SLOW, C, behind, hmtg
+from tcpcc.errors import NotSmoothError
 from tcpcc.models.analysis.delay_roots import rightmost_roots
-from tcpcc.models.analysis.linear import NotSmoothError
 
 
 @pytest.mark.parametrize("tau", [1.0, 0.01, 100.0])
@@ -39,10 +39,10 @@ def test_several_delays_at_once():
 
 def test_hmtg_roots():
     """-0.0644 for their design; +0.2945 +- 3.222i for w = 0.002, with marking as in their model."""
-    stable = tc.stability(hmtg(SLOW, ecn=True))
+    stable = tc.analysis.stability(hmtg(SLOW, ecn=True))
     assert stable.stable
     assert stable.roots[0].real == pytest.approx(-0.0644, abs=5e-5)
-    swinging = tc.stability(hmtg(FAST, ecn=True))
+    swinging = tc.analysis.stability(hmtg(FAST, ecn=True))
     assert not swinging.stable
     assert swinging.roots[0].real == pytest.approx(0.2945, abs=5e-5)
     assert abs(swinging.roots[0].imag) == pytest.approx(3.222, abs=5e-4)
@@ -50,7 +50,7 @@ def test_hmtg_roots():
 
 def test_drops_stabilise_more_than_marks():
     """Dropped packets do not queue, so the same design is closer to stability."""
-    drops, marks = (tc.stability(hmtg(FAST, ecn=m)).roots[0].real for m in (False, True))
+    drops, marks = (tc.analysis.stability(hmtg(FAST, ecn=m)).roots[0].real for m in (False, True))
     assert 0 < drops < 0.6 * marks
 
 
@@ -64,7 +64,7 @@ def test_drops_stabilise_more_than_marks():
 )
 def test_hmtg_margins(settings, phase, gain):
     """Margins of the exact plant with its delay, recomputed from the closed form, K = 0.005/s."""
-    found = tc.stability(hmtg(1 - math.exp(-0.005 / C), **settings, queue=175, ecn=True))
+    found = tc.analysis.stability(hmtg(1 - math.exp(-0.005 / C), **settings, queue=175, ecn=True))
     assert found.phase_margin == pytest.approx(phase, abs=0.1)
     assert found.gain_margin == pytest.approx(gain, rel=0.02)
 
@@ -73,7 +73,7 @@ def test_hmtg_margins(settings, phase, gain):
 def test_the_loop_is_the_plant_of_hollot_et_al(weight):
     """L(s) = L C^2/2N e^(-sR) / ((s + 2N/R^2 C)(s + 1/R)(s/K + 1))."""
     n, rtt, k = 60, 0.246, -C * math.log(1 - weight)
-    found = tc.stability(hmtg(weight, ecn=True))
+    found = tc.analysis.stability(hmtg(weight, ecn=True))
     omega = np.logspace(-2, 1, 30)
     s = 1j * omega
     plant = C**2 / (2 * n) * np.exp(-s * rtt) / ((s + 2 * n / (rtt**2 * C)) * (s + 1 / rtt))
@@ -86,7 +86,9 @@ def test_the_loop_of_pi_is_that_of_hollot_et_al():
     The timer is taken for a process with the mean rate w, which delays by 1/w.
     """
     a, b, w = 1.822e-5, 1.816e-5, 170
-    found = tc.stability(behind(tc.PI(qref=175, a=a, b=b, w=w, ecn=True), queue=175, ecn=True))
+    found = tc.analysis.stability(
+        behind(tc.queues.PI(qref=175, a=a, b=b, w=w, ecn=True), queue=175, ecn=True)
+    )
     k, zero = (a - b) * w, (a - b) * w / ((a + b) / 2)
     n, rtt = 60, 0.246
     omega = np.logspace(-2, 1, 30)
@@ -98,21 +100,21 @@ def test_the_loop_of_pi_is_that_of_hollot_et_al():
     assert found.phase_margin == pytest.approx(73.1, abs=0.1)
 
 
-PIE, GENTLE_PIE = tc.PIE(), tc.PIE(alpha=0.0125, beta=0.125)  # a tenth of the gains
+PIE, GENTLE_PIE = tc.queues.PIE(), tc.queues.PIE(alpha=0.0125, beta=0.125)  # a tenth of the gains
 
 
 @pytest.mark.parametrize(
     ("queue", "stable"),
     [
-        (tc.PI(qref=175, a=1.822e-5, b=1.816e-5, w=170), True),
-        (tc.REM(target=50, mean_packet=500), True),
+        (tc.queues.PI(qref=175, a=1.822e-5, b=1.816e-5, w=170), True),
+        (tc.queues.REM(target=50, mean_packet=500), True),
         (PIE, False),
         (GENTLE_PIE, True),
     ],
     ids=["pi", "rem", "pie", "pie with a tenth of the gains"],
 )
 def test_a_queue_with_a_timer_is_stable_or_not(queue, stable):
-    assert tc.stability(behind(queue)).stable == stable
+    assert tc.analysis.stability(behind(queue)).stable == stable
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
@@ -131,7 +133,7 @@ def test_switching_rules_are_not_linearised():
     net = tc.dumbbell("10 Mbps", "50 ms", 200)
     flow = tc.Flow("vegas", alpha=2, beta=2, integer_delta=False)
     with pytest.raises(NotSmoothError, match="'vegas' switch"):
-        tc.stability(tc.Scenario(net, [flow], duration=1))
+        tc.analysis.stability(tc.Scenario(net, [flow], duration=1))
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
@@ -158,14 +160,14 @@ def test_the_queue_swings_only_where_its_equilibrium_is_unstable(model):
 
 
 def test_a_map_over_two_parameters():
-    found = tc.stability_map(hmtg, flows=[40, 80], weight=[SLOW, FAST])
+    found = tc.analysis.stability_map(hmtg, flows=[40, 80], weight=[SLOW, FAST])
     assert found.dims == ("flows", "weight")
     assert (found.sel(weight=SLOW) < 0).all()
     assert float(found.sel(weight=FAST, flows=40)) > float(found.sel(weight=FAST, flows=80))
 
 
 def test_plots():
-    found = tc.stability(hmtg(FAST))
+    found = tc.analysis.stability(hmtg(FAST))
     gain, phase = found.bode()
     assert gain.get_ylabel() == "gain"
     assert "phase margin" in phase.get_title()
@@ -174,5 +176,5 @@ def test_plots():
 
 def test_a_loop_whose_gain_vanishes_has_margins():
     net = tc.dumbbell("1 Mbps", "20 ms", 1)
-    found = tc.stability(tc.Scenario(net, [tc.Flow("reno", count=5)], duration=20))
+    found = tc.analysis.stability(tc.Scenario(net, [tc.Flow("reno", count=5)], duration=20))
     assert found.gain_margin > 0

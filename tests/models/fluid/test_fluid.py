@@ -140,7 +140,7 @@ def test_a_path_is_longer_or_shorter_by_at_most_half_a_step(steps):
 
 CROWD = [
     ("newreno", path()),
-    ("cubic", path(queue=tc.RED(min_thresh=10, max_thresh=40))),
+    ("cubic", path(queue=tc.queues.RED(min_thresh=10, max_thresh=40))),
     ("bbr", path(loss=0.01)),
     ("vegas", tc.parking_lot(3, RATE, 0.005, 30)),
 ]
@@ -173,7 +173,7 @@ def test_a_seed_gives_the_same_bits_and_another_one_other_losses():
 
 INTERPRETED = """
 import tcpcc as tc
-net = tc.dumbbell(2e6, 0.005, 10, queue=tc.RED(min_thresh=2, max_thresh=6), loss=0.01)
+net = tc.dumbbell(2e6, 0.005, 10, queue=tc.queues.RED(min_thresh=2, max_thresh=6), loss=0.01)
 traffic = [tc.Flow("cubic"), tc.Flow("bbr", start=0.2), tc.Flow("reno", recovery="newreno")]
 run = tc.simulate(tc.Scenario(net, traffic, duration=3, seed=2), "fluid")
 print(*(float(x).hex() for x in run.data["cwnd"].values[-1]), run.data["dropped"].sum().item())
@@ -273,7 +273,7 @@ def test_a_dropped_ack_loses_nothing():
 
 
 def test_capable_flows_are_marked_and_others_dropped():
-    net = path(queue=tc.RED(min_thresh=5, max_thresh=30, ecn=True))
+    net = path(queue=tc.queues.RED(min_thresh=5, max_thresh=30, ecn=True))
     capable = fluid(net, flows("newreno", 4, transport={"ecn": "classic"}))
     late = capable.data.isel(time=capable.data["time"].values > 15)
     assert float(late["marks"].sum()) > 20
@@ -284,7 +284,7 @@ def test_capable_flows_are_marked_and_others_dropped():
 
 
 def test_dctcp_holds_the_queue_at_the_marking_threshold():
-    net = path(queue=tc.StepMark(threshold=20))
+    net = path(queue=tc.queues.StepMark(threshold=20))
     traffic = flows("dctcp", 2, transport={"ecn": "accurate"})
 
     def queue(run):
@@ -371,7 +371,7 @@ def test_a_failing_rule_is_named():
         s.cwnd += 1 / (ack.now - ack.now)
 
     broken = tc.Controller("broken", "", on_ack=on_ack)
-    with pytest.raises(tc.RuleError, match="broken"):
+    with pytest.raises(tc.errors.RuleError, match="broken"):
         fluid(path(), [tc.Flow(broken)], duration=1)
 
 

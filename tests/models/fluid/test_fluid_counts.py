@@ -34,7 +34,7 @@ def late(run, name):
 def test_a_packet_takes_the_place_of_those_it_stands_for():
     """40 flows with 5 packets each: 200 packets, of which 41 are on the path of 41 ms."""
     for senders in (1, 40):
-        run = tc.simulate(lone(40, 5), "fluid", representatives=senders)
+        run = tc.simulate(lone(40, 5), "fluid", senders=senders)
         assert float(run.data["queue"][-1, 0]) == pytest.approx(200 - 42, abs=3)
         assert late(run, "delivered") == pytest.approx(4 * 1000, rel=0.01)
         assert float(run.data["arrived"].sum()) == pytest.approx(float(run.data["sent"].sum()))
@@ -43,7 +43,7 @@ def test_a_packet_takes_the_place_of_those_it_stands_for():
 
 def test_own_links_carry_one_packet():
     runs = [
-        tc.simulate(lone(10, access_rate=rate), "fluid", representatives=1)
+        tc.simulate(lone(10, access_rate=rate), "fluid", senders=1)
         for rate in ("80 Mbps", "4 Mbps")
     ]
     rtts = [float(run.data["rtt"][-1, 0]) for run in runs]
@@ -56,7 +56,7 @@ def test_representatives_are_nearly_all_flows(queue):
     """Losses within 5 %, mean queue within 4 %."""
     scenario = crowd(1000, "500 Mbps", queue and {**queue, "min_thresh": 1500, "max_thresh": 6000},
                      buffer=9000 if queue else 1875)  # fmt: skip
-    few, all_of_them = (tc.simulate(scenario, "fluid", representatives=n) for n in (100, 1000))
+    few, all_of_them = (tc.simulate(scenario, "fluid", senders=n) for n in (100, 1000))
     assert (len(few.data.flow), len(all_of_them.data.flow)) == (100, 1000)
     shares = [late(run, "dropped") / late(run, "sent") for run in (few, all_of_them)]
     assert shares[0] == pytest.approx(shares[1], rel=0.05)
@@ -67,7 +67,7 @@ def test_representatives_are_nearly_all_flows(queue):
 
 def test_up_to_a_hundred_flows_are_simulated_each():
     one, other = (tc.simulate(crowd(100, duration=5), "fluid", **o)
-                  for o in ({}, {"representatives": 1000}))  # fmt: skip
+                  for o in ({}, {"senders": 1000}))  # fmt: skip
     assert one.data.equals(other.data.assign_attrs(one.data.attrs))
 
 
@@ -85,8 +85,7 @@ def test_marks_count_for_each():
     transport = tc.Transport(ecn="classic")
     scenario = crowd(transport=transport, queue={**RED, "ecn": True})
     few, all_of_them = (
-        float(tc.simulate(scenario, "fluid", representatives=n).data["marks"].sum())
-        for n in (100, 200)
+        float(tc.simulate(scenario, "fluid", senders=n).data["marks"].sum()) for n in (100, 200)
     )
     assert few == pytest.approx(all_of_them, rel=0.1)
 
@@ -124,8 +123,8 @@ def test_queues_for_each_flow_have_all_flows():
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5])
 def test_a_number_of_senders_is_whole(wrong):
-    with pytest.raises(ScenarioError, match="representatives = "):
-        tc.simulate(crowd(), "fluid", representatives=wrong)
+    with pytest.raises(ScenarioError, match="senders = "):
+        tc.simulate(crowd(), "fluid", senders=wrong)
 
 
 def test_flows_without_series_are_summed():

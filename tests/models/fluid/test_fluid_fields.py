@@ -15,10 +15,10 @@ def xcp_behind(queues, rates, seed=1, n=4):
     return tc.Scenario(net, [tc.Flow("xcp", **BASE)] * n, duration=30, seed=seed)
 
 
-@pytest.mark.parametrize("second", [tc.DropTail(), tc.XCPRouter(), tc.CoDel()])
+@pytest.mark.parametrize("second", [tc.queues.DropTail(), tc.queues.XCPRouter(), tc.queues.CoDel()])
 def test_xcp_fills_a_link_without_a_loss(second):
     """Its fields cross links of every kind behind the router."""
-    case = xcp_behind([tc.XCPRouter(), second], [20e6, 30e6])
+    case = xcp_behind([tc.queues.XCPRouter(), second], [20e6, 30e6])
     packets, fluid = (tc.simulate(case, model) for model in ("packet", "fluid"))
     assert np.array(fluid.throughput(after=10)) == pytest.approx([5e6] * 4, rel=0.02)
     assert fluid.data["drops"].sum() == 0
@@ -27,7 +27,7 @@ def test_xcp_fills_a_link_without_a_loss(second):
 
 
 def test_a_window_approaches_its_share_as_with_packets():
-    case = xcp_behind([tc.XCPRouter()], [20e6], n=1)
+    case = xcp_behind([tc.queues.XCPRouter()], [20e6], n=1)
     rise = [
         tc.simulate(case, m).data["cwnd"].isel(flow=0).dropna("time") for m in ("packet", "fluid")
     ]
@@ -36,7 +36,7 @@ def test_a_window_approaches_its_share_as_with_packets():
 
 
 def test_no_router_no_change_of_the_window():
-    case = xcp_behind([tc.DropTail()], [20e6])
+    case = xcp_behind([tc.queues.DropTail()], [20e6])
     window = tc.simulate(case, "fluid").data["cwnd"].values[-1]
     assert window == pytest.approx([10.0] * 4)
 
@@ -57,14 +57,16 @@ def in_first_rounds(case, model):
 
 @pytest.mark.parametrize("asked", [2e6, 6e6, 12e6])
 def test_quick_start_begins_at_the_approved_rate(asked):
-    case = quick_start(tc.QuickStartRouter(), asked)
+    case = quick_start(tc.queues.QuickStartRouter(), asked)
     packets, fluid = (in_first_rounds(case, model) for model in ("packet", "fluid"))
     assert fluid == pytest.approx(packets, rel=0.2)
 
 
 def test_a_busy_router_or_none_approves_nothing():
-    idle = in_first_rounds(quick_start(tc.QuickStartRouter(), 12e6), "fluid")
-    busy = in_first_rounds(quick_start(tc.QuickStartRouter(), 12e6, background=18e6), "fluid")
-    none = in_first_rounds(quick_start(tc.DropTail(), 12e6), "fluid")
+    idle = in_first_rounds(quick_start(tc.queues.QuickStartRouter(), 12e6), "fluid")
+    busy = in_first_rounds(
+        quick_start(tc.queues.QuickStartRouter(), 12e6, background=18e6), "fluid"
+    )
+    none = in_first_rounds(quick_start(tc.queues.DropTail(), 12e6), "fluid")
     assert none == pytest.approx(busy, abs=2)
     assert idle > 1.5 * busy

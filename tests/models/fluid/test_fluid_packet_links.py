@@ -42,9 +42,10 @@ def measured(case, model, seeds=3):
 @pytest.mark.parametrize(
     ("queue", "hits"),
     [
-        (tc.CoDel(), 0.15), (tc.DRR(), 0.15), (tc.SFQ(), 0.15), (tc.FQ(), 0.35),
-        (tc.FQCoDel(), 0.15), (tc.FQPIE(), 0.15), (tc.StrictPriority(), 0.25),
-        (tc.TokenBucket(rate=10e6), 0.15), (tc.DualPI2(), 0.15),
+        (tc.queues.CoDel(), 0.15), (tc.queues.DRR(), 0.15), (tc.queues.SFQ(), 0.15),
+        (tc.queues.FQ(), 0.35), (tc.queues.FQCoDel(), 0.15), (tc.queues.FQPIE(), 0.15),
+        (tc.queues.StrictPriority(), 0.25),
+        (tc.queues.TokenBucket(rate=10e6), 0.15), (tc.queues.DualPI2(), 0.15),
     ],
     ids=lambda x: x.name if hasattr(x, "name") else "",
 )  # fmt: skip
@@ -57,7 +58,9 @@ def test_four_newreno_flows_find_what_packets_find(queue, hits):
 
 
 @pytest.mark.parametrize(
-    "queue", [tc.GilbertElliott(), tc.Policer(rate=10e6, burst=30e3)], ids=lambda x: x.name
+    "queue",
+    [tc.queues.GilbertElliott(), tc.queues.Policer(rate=10e6, burst=30e3)],
+    ids=lambda x: x.name,
 )
 def test_disciplines_that_only_drop_arrivals_find_what_packets_find(queue):
     case = behind(queue, ("cubic",) * 4)
@@ -69,10 +72,10 @@ def test_disciplines_that_only_drop_arrivals_find_what_packets_find(queue):
 @pytest.mark.parametrize(
     ("queue", "flow", "ecn"),
     [
-        (tc.CoDel(ecn=True), "newreno", "classic"),
-        (tc.FQCoDel(ecn=True), "newreno", "classic"),
-        (tc.FQ(ce_threshold=0.005), "dctcp", "accurate"),
-        (tc.DualPI2(), "dctcp", "l4s"),
+        (tc.queues.CoDel(ecn=True), "newreno", "classic"),
+        (tc.queues.FQCoDel(ecn=True), "newreno", "classic"),
+        (tc.queues.FQ(ce_threshold=0.005), "dctcp", "accurate"),
+        (tc.queues.DualPI2(), "dctcp", "l4s"),
     ],
 )
 def test_marks_are_those_of_packets(queue, flow, ecn):
@@ -85,7 +88,7 @@ def test_marks_are_those_of_packets(queue, flow, ecn):
 def test_packets_of_l4s_do_not_wait_behind_classic_ones():
     classic, scalable = tc.Flow("cubic", **BASE), tc.Flow("prague", **BASE)
     scalable = scalable.replace(transport=tc.Transport(ecn="l4s"))
-    net = tc.dumbbell(RATE, 0.03, 75, queue=tc.DualPI2())
+    net = tc.dumbbell(RATE, 0.03, 75, queue=tc.queues.DualPI2())
     run = tc.simulate(tc.Scenario(net, [classic, scalable], duration=30), "fluid")
     slow, fast = run.data["rtt"].sel(time=slice(10, 30)).mean("time").values
     assert 0.06 < fast < 0.062
@@ -95,7 +98,7 @@ def test_packets_of_l4s_do_not_wait_behind_classic_ones():
 def test_a_lower_class_gets_what_a_higher_one_leaves():
     high = tc.CBR(12e6, traffic_class=5)
     low = tc.Flow("cubic", access_delay=0.005, traffic_class=1)
-    net = tc.dumbbell(RATE, 0.02, 75, queue=tc.StrictPriority(), access_rate=1e9)
+    net = tc.dumbbell(RATE, 0.02, 75, queue=tc.queues.StrictPriority(), access_rate=1e9)
     run = tc.simulate(tc.Scenario(net, [low, high], duration=30), "fluid")
     rates = np.array(run.throughput(after=10)) / 1e6
     assert rates == pytest.approx([8.0, 12.0], rel=0.02)
@@ -106,7 +109,7 @@ def test_a_lower_class_gets_what_a_higher_one_leaves():
 
 def test_a_flood_cannot_take_the_share_of_a_fair_queue():
     flood = tc.CBR(40e6)
-    net = tc.dumbbell(RATE, 0.02, 75, queue=tc.DRR(), access_rate=1e9, access_delay=0.005)
+    net = tc.dumbbell(RATE, 0.02, 75, queue=tc.queues.DRR(), access_rate=1e9, access_delay=0.005)
     run = tc.simulate(tc.Scenario(net, [tc.Flow("cubic"), flood], duration=30), "fluid")
     rates = np.array(run.throughput(after=10)) / 1e6
     assert rates == pytest.approx([10.0, 10.0], rel=0.05)
@@ -114,7 +117,7 @@ def test_a_flood_cannot_take_the_share_of_a_fair_queue():
 
 def test_acks_wait_and_are_dropped_at_a_link_of_whole_packets():
     there = tc.Link("a", "b", rate=20e6, delay=0.02, buffer=100, record=True)
-    back = tc.Link("b", "a", rate=0.5e6, delay=0.02, buffer=10, queue=tc.FQ(), record=True)
+    back = tc.Link("b", "a", rate=0.5e6, delay=0.02, buffer=10, queue=tc.queues.FQ(), record=True)
     net = tc.Network([there, back], default_path=("a", "b"))
     case = tc.Scenario(net, [tc.Flow("newreno", **BASE)] * 2, duration=30)
     packets, fluid = (tc.simulate(case, model) for model in ("packet", "fluid"))
@@ -125,7 +128,7 @@ def test_acks_wait_and_are_dropped_at_a_link_of_whole_packets():
 
 def test_no_packet_is_made_or_lost():
     """Sent packets are delivered, dropped, or still on the way."""
-    run = tc.simulate(behind(tc.FQCoDel(), duration=20), "fluid")
+    run = tc.simulate(behind(tc.queues.FQCoDel(), duration=20), "fluid")
     total = run.data.sum("time")
     away = total["sent"] - total["dropped"] - total["delivered"]
     held = run.data["cwnd"][-1]
@@ -134,9 +137,9 @@ def test_no_packet_is_made_or_lost():
 
 
 def test_a_link_that_pauses_goes_on():
-    case = behind(tc.CoDel(), ("cubic",), duration=20)
+    case = behind(tc.queues.CoDel(), ("cubic",), duration=20)
     case = case.replace(
-        net=tc.dumbbell(RATE, 0.02, 75, queue=tc.CoDel(), variable=True),
+        net=tc.dumbbell(RATE, 0.02, 75, queue=tc.queues.CoDel(), variable=True),
         changes=[
             tc.Change(5, "bottleneck", rate=0), tc.Change(7, "bottleneck", rate=RATE)
         ],
@@ -150,8 +153,8 @@ def test_a_link_that_pauses_goes_on():
 def test_a_short_transfer_of_odd_size_ends():
     transport = tc.Transport(delayed_ack=0.04)
     flow = tc.Flow("newreno", size=7, transport=transport, access_delay=0.005)
-    net = tc.dumbbell(RATE, 0.02, 75, queue=tc.CoDel(), access_rate=1e9)
-    back = net.links[1].replace(queue=tc.CoDel())
+    net = tc.dumbbell(RATE, 0.02, 75, queue=tc.queues.CoDel(), access_rate=1e9)
+    back = net.links[1].replace(queue=tc.queues.CoDel())
     net = net.replace(links=[net.links[0], back])
     run = tc.simulate(tc.Scenario(net, [flow], duration=5), "fluid")
     assert float(run.data["finished"][0]) < 0.5
@@ -183,7 +186,7 @@ def test_ect1_has_a_probability_of_its_own():
 
 
 def test_fifo_links_have_no_packets():
-    world = FluidWorld(behind(tc.RED()))
+    world = FluidWorld(behind(tc.queues.RED()))
     assert not world.packet_links
     assert world.tables["hop_waits"].size == 0
     assert math.isclose(world.links["packets"].sum(), 0)

@@ -10,7 +10,7 @@ from tcpcc.models.fluid.fluid_records import FREE, RUNNING
 from tcpcc.models.fluid.fluid_world import FluidWorld
 
 MEAN = 20 * 1000  # bytes; 20 packets
-SIZES = tc.Distribution("expon", scale=MEAN)
+SIZES = tc.workloads.Distribution("expon", scale=MEAN)
 
 
 def net(buffer=120, **settings):
@@ -20,7 +20,9 @@ def net(buffer=120, **settings):
 def web(load=0.6, flow="newreno", duration=20.0, flows=(), **settings):
     """Transfers of 20 packets in the mean that use a share of the link."""
     rate = load * 20e6 / 8 / (1000 * 20)
-    work = tc.Workload(flow, tc.Conversation(SIZES), interarrival=tc.poisson(rate), name="web")
+    work = tc.Workload(
+        flow, tc.workloads.Conversation(SIZES), interarrival=tc.workloads.poisson(rate), name="web"
+    )
     return tc.Scenario(net(), flows, workloads=[work], duration=duration, **settings)
 
 
@@ -29,7 +31,7 @@ def talk(
 ):
     """Conversations that begin every second, one after the other."""
     flow = flow if isinstance(flow, tc.Flow) else tc.Flow(flow)
-    kind = tc.Conversation(**{"size": 50 * 1000, **settings})
+    kind = tc.workloads.Conversation(**{"size": 50 * 1000, **settings})
     work = tc.Workload(flow, kind, interarrival=beginnings, count=count)
     more = {"changes": changes, "interval": interval, "duration": duration}
     return tc.Scenario(net(math.inf), [], workloads=[work], **more)
@@ -231,10 +233,10 @@ def test_an_open_conversation_sees_a_change_of_delay():
 
 def test_kinds_have_their_own_rows_and_sizes_of_packets():
     kinds = [
-        tc.Conversation(100_000, share=1, name="large"),
-        tc.Conversation(1000, packet_size=500, share=3, name="small"),
+        tc.workloads.Conversation(100_000, share=1, name="large"),
+        tc.workloads.Conversation(1000, packet_size=500, share=3, name="small"),
     ]
-    work = tc.Workload("newreno", kinds, interarrival=tc.poisson(10), name="w")
+    work = tc.Workload("newreno", kinds, interarrival=tc.workloads.poisson(10), name="w")
     scenario = tc.Scenario(net(), [tc.Flow("cubic")], workloads=[work], duration=20)
     packet, fluid = (tc.simulate(scenario, model) for model in ("packet", "fluid"))
     assert list(fluid.data.flow.values) == ["cubic1", "w/large", "w/small"]

@@ -7,8 +7,9 @@ import pytest
 from every_model import simulate_in
 
 import tcpcc as tc
-from tcpcc.models.limits import ModelWarning
+from tcpcc.errors import ModelWarning
 from tcpcc.models.trains.train_world import resolved_for
+from tcpcc.scenario.resolve import Senders
 
 
 def warnings_of(
@@ -19,7 +20,7 @@ def warnings_of(
     flows = [crowd, tc.Flow("newreno")]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        simulate_in(model, tc.Scenario(net, flows, duration=0.1), representatives=10)
+        simulate_in(model, tc.Scenario(net, flows, duration=0.1), senders=10)
     return [str(x.message) for x in caught if issubclass(x.category, ModelWarning)]
 
 
@@ -62,7 +63,7 @@ CROWDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::tcpcc.models.limits.ModelWarning")
+@pytest.mark.filterwarnings("ignore::tcpcc.errors.ModelWarning")
 @pytest.mark.parametrize("model", ["trains", "fluid", "hybrid"])
 @pytest.mark.parametrize(("name", "number", "window", "jitter"), CROWDS)
 def test_representatives_that_start_at_once_use_the_link_as_flows_do(
@@ -77,14 +78,14 @@ def test_representatives_that_start_at_once_use_the_link_as_flows_do(
     flows = [tc.Flow(name, background=True, name="back", **more)]
     flows += [tc.Flow("cubic", start=0.5, name=f"front{i}") for i in range(front)]
     case = tc.Scenario(net, flows, duration=16)
-    used = simulate_in(model, case, representatives=100).utilization(after=8)
+    used = simulate_in(model, case, senders=100).utilization(after=8)
     assert used == pytest.approx(tc.simulate(case).utilization(after=8), rel=0.1)
 
 
 def test_the_starts_of_a_million_representatives_are_within_the_run():
     net = tc.dumbbell("60 Mbps", "20 ms", 60)
     flow = tc.Flow("reno", count=1_000_000, record=False, start=1, stop=3)
-    row = resolved_for(tc.Scenario(net, [flow], duration=4), 100, 100).flows
+    row = resolved_for(tc.Scenario(net, [flow], duration=4), Senders(100, 100)).flows
     assert 1 <= min(x.spec.start for x in row) < max(x.spec.start for x in row) <= 2
 
 
@@ -99,7 +100,7 @@ def test_completion_times_do_not_depend_on_the_order_of_flows(model, number):
     ]
     for order in (flows, flows[::-1]):
         case = tc.Scenario(net, order, duration=2)
-        times = simulate_in(model, case, representatives=100).fct()
+        times = simulate_in(model, case, senders=100).fct()
         assert times["flow"].tolist() == ["x"]
         assert 0.1 < times["fct_s"].item() < 1.0
         assert times["ideal_s"].item() == pytest.approx(0.0829, rel=0.01)
@@ -107,7 +108,7 @@ def test_completion_times_do_not_depend_on_the_order_of_flows(model, number):
 
 def test_completion_times_beside_a_million_flows_cost_nothing():
     number = 1_000_000
-    queue = tc.RED(min_thresh=1.5 * number, max_thresh=9 * number, weight=0.2 / number)
+    queue = tc.queues.RED(min_thresh=1.5 * number, max_thresh=9 * number, weight=0.2 / number)
     net = tc.dumbbell(number * 2e6, "20 ms", 12 * number, queue=queue)
     flows = [
         tc.Flow("newreno", count=number, background=True, record=False),

@@ -7,7 +7,7 @@ from drivers import both_drivers
 import tcpcc as tc
 from tcpcc.models.hybrid.coupling import CoupledWorld
 
-RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
+RED = tc.queues.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 ECN = tc.Transport(ecn="classic")
 
 
@@ -27,8 +27,8 @@ def test_both_drivers_give_the_same_bits():
         tc.Flow("newreno", name="ecn", transport=ECN),
         tc.Flow("cubic", name="late", transport=tc.Transport(delayed_ack=0.04)),
         behind(transport=ECN),
-        queue=tc.RED(min_thresh=30, max_thresh=90, ecn=True),
-        workloads=[tc.web("newreno", rate=5, size=20)],
+        queue=tc.queues.RED(min_thresh=30, max_thresh=90, ecn=True),
+        workloads=[tc.workloads.web("newreno", rate=5, size=20)],
         duration=4,
     )
     run = both_drivers(case, "hybrid", trace="ecn", steps=20)
@@ -45,7 +45,7 @@ def test_a_packet_waits_for_the_fluid_before_it(window):
     case = scenario(
         tc.Flow("reno", name="front", transport={"rwnd": 1}, start=2),
         *(behind("reno", 1, name=f"b{k}", transport=closed) for k in range(4)),
-        queue=tc.DropTail(), rate="20 Mbps", duration=10,
+        queue=tc.queues.DropTail(), rate="20 Mbps", duration=10,
     )  # fmt: skip
     run = tc.simulate(case, "hybrid", steps=80)  # path and waits are whole steps
     bits = 4 * window * 8000
@@ -57,7 +57,7 @@ def test_a_packet_waits_for_the_fluid_before_it(window):
 
 def test_fluid_waits_for_packets():
     """A source of half the link's rate leaves the other half to the fluid."""
-    case = scenario(tc.CBR("20 Mbps", name="load"), behind(), queue=tc.DropTail())
+    case = scenario(tc.CBR("20 Mbps", name="load"), behind(), queue=tc.queues.DropTail())
     run = tc.simulate(case, "hybrid", steps=20)
     late = run.data.sel(time=slice(5, None))
     delivered = late.delivered.sum("time").values * 8000 / 15
@@ -65,7 +65,7 @@ def test_fluid_waits_for_packets():
     assert delivered.sum() == pytest.approx(40e6, rel=0.01)
 
 
-@pytest.mark.parametrize("queue", [RED, tc.DropTail(), tc.PIE()])
+@pytest.mark.parametrize("queue", [RED, tc.queues.DropTail(), tc.queues.PIE()])
 def test_counts_of_a_link_add_up(queue):
     """At the link arrived = dropped + sent + waiting, foreground and background together."""
     case = scenario(tc.Flow("newreno"), tc.CBR("4 Mbps"), behind(count=20), queue=queue)
@@ -85,7 +85,7 @@ def test_the_foreground_gets_its_share_of_a_red_link(ecn):
     """Eight equal flows, four of them packets: their share is 1 in packets, and marks and drops
     are those of packets."""
     transport = ECN if ecn else tc.Transport()
-    queue = tc.RED(min_thresh=30, max_thresh=180, gentle=True, weight=0.01, ecn=ecn)
+    queue = tc.queues.RED(min_thresh=30, max_thresh=180, gentle=True, weight=0.01, ecn=ecn)
     front = tc.Flow("newreno", count=10, jitter=1, transport=transport)
     case = scenario(front, behind(count=10, transport=transport), queue=queue, duration=60)
     found = []
@@ -104,7 +104,7 @@ def test_a_full_buffer_has_room_for_packets_as_often_as_for_fluid():
     losses = []
     for seed in range(1, 5):
         front = tc.Flow("newreno", count=10, jitter=1)
-        case = scenario(front, behind(count=10), queue=tc.DropTail(), duration=60, seed=seed)
+        case = scenario(front, behind(count=10), queue=tc.queues.DropTail(), duration=60, seed=seed)
         late = tc.simulate(case, "hybrid", steps=20).data.sel(time=slice(10, None))
         dropped, sent = late.dropped.sum("time").values, late.sent.sum("time").values
         losses.append(
@@ -119,7 +119,7 @@ def test_a_million_flows_behind_one():
     """At 1 and at 100 Gb/s, as 100 senders of fluid each, whose series are not recorded."""
     found = []
     for rate in (1e9, 100e9):
-        net = tc.dumbbell(rate, "20 ms", 2e-6 * rate, queue=tc.RED(
+        net = tc.dumbbell(rate, "20 ms", 2e-6 * rate, queue=tc.queues.RED(
             min_thresh=2e-7 * rate, max_thresh=1e-6 * rate, weight=1e-4
         ))  # fmt: skip
         count = int(rate / 1e5)
@@ -131,7 +131,7 @@ def test_a_million_flows_behind_one():
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"queue": tc.CoDel()}, "has the queue 'codel': give trains=16 instead of steps"),
+    ({"queue": tc.queues.CoDel()}, "has the queue 'codel': give trains=16 instead of steps"),
     ({"changes": [tc.Change(5, "bottleneck", rate="1 Mbps")]}, "changes: give trains=16 instead"),
 ])  # fmt: skip
 def test_links_of_single_packets_are_refused(change, message):
@@ -159,14 +159,14 @@ def test_a_rule_that_fails_in_the_background_is_named():
 
     broken = tc.Controller(name="broken", summary="fails", on_ack=fails, on_loss=fails)
     case = scenario(tc.Flow("reno"), behind(broken, transport={"initial_window": 12}))
-    with pytest.raises(tc.RuleError, match="'broken', on_ack"):
+    with pytest.raises(tc.errors.RuleError, match="'broken', on_ack"):
         tc.simulate(case, "hybrid", steps=20)
 
 
 def test_the_foreground_does_not_change_the_steps_of_others():
     """Rows are in the scenario's order, and all of the foreground's flows are simulated."""
     flows = [behind(count=300), tc.Flow("reno", count=3, name="front")]
-    run = tc.simulate(scenario(*flows, duration=2), "hybrid", steps=20, representatives=3)
+    run = tc.simulate(scenario(*flows, duration=2), "hybrid", steps=20, senders=3)
     assert run.flows == [f"behind.{k}" for k in (1, 2, 3)] + [f"front.{k}" for k in (1, 2, 3)]
     assert (run.data.delivered.sum("time") > 0).all()
     assert np.isfinite(run.data.rtt[-1]).all()

@@ -8,7 +8,7 @@ from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 import tcpcc as tc
 from tcpcc.models.trains.train_links import OTHERS
 
-RED = tc.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
+RED = tc.queues.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 
 
 def scenario(behind=40, duration=6.0, queue=RED, front=4, seed=1, **settings):
@@ -18,7 +18,7 @@ def scenario(behind=40, duration=6.0, queue=RED, front=4, seed=1, **settings):
     return tc.Scenario(net, [*flows, tc.Flow("newreno", **settings)], duration=duration, seed=seed)
 
 
-@pytest.mark.parametrize("queue", [RED, tc.DropTail()])
+@pytest.mark.parametrize("queue", [RED, tc.queues.DropTail()])
 def test_both_drivers_give_the_same_bits(queue):
     """With a trace of the foreground, and with packets that stand for 2 and 3 flows."""
     run = both_drivers(scenario(behind=240, duration=3, queue=queue), "hybrid", trace=True)
@@ -26,20 +26,20 @@ def test_both_drivers_give_the_same_bits(queue):
     assert {run.flows[k] for k in np.unique(run.events["flow"])} == {f"front{k}" for k in range(4)}
 
 
-@pytest.mark.parametrize("representatives", [10, 100])
-def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(representatives):
+@pytest.mark.parametrize("senders", [10, 100])
+def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(senders):
     """Drops and marks count all flows that a packet stands for."""
-    queue = tc.RED(min_thresh=60, max_thresh=360, gentle=True, weight=0.005, ecn=True)
+    queue = tc.queues.RED(min_thresh=60, max_thresh=360, gentle=True, weight=0.005, ecn=True)
     net = tc.dumbbell("80 Mbps", "20 ms", 480, queue=queue)
     settings = {"background": True, "jitter": 1}
     flows = [
         tc.Flow("newreno", count=40, name="ecn", transport=tc.Transport(ecn="classic"), **settings),
         tc.Flow("cubic", count=20, name="rack", recovery="rack-tlp", **settings),
     ]
-    load = tc.web("newreno", rate=5, size=20)
+    load = tc.workloads.web("newreno", rate=5, size=20)
     case = tc.Scenario(net, flows, duration=12, workloads=[load], seed=2)
     found = []
-    for model, options in (("packet", {}), ("hybrid", {"representatives": representatives})):
+    for model, options in (("packet", {}), ("hybrid", {"senders": senders})):
         run = tc.simulate(case, model, **options)
         late = run.data.sel(time=slice(4, None))
         ecn = [k for k, name in enumerate(run.flows) if name.startswith("ecn")]
@@ -51,7 +51,7 @@ def test_ecn_rack_and_workloads_beside_a_background_are_as_in_packets(representa
 def test_bbr_runs_in_the_background():
     net = tc.dumbbell("40 Mbps", "20 ms", 240)
     flows = [tc.Flow("bbr"), tc.Flow("bbr", count=20, background=True, jitter=1)]
-    run = tc.simulate(tc.Scenario(net, flows, duration=6), "hybrid", representatives=5)
+    run = tc.simulate(tc.Scenario(net, flows, duration=6), "hybrid", senders=5)
     late = run.data.sel(time=slice(3, None))
     assert float(late.sent_bits.sum()) / 3 == pytest.approx(40e6, rel=0.02)
     assert (late.delivered.sum("time") > 0).all()
@@ -68,7 +68,7 @@ def test_a_traced_background_flow_sends_single_packets():
 def test_sent_bits_equal_delivered_packets():
     """Foreground and background together, with losses, except for packets in flight at the end and
     duplicates."""
-    run = tc.simulate(scenario(), model="hybrid", representatives=10)
+    run = tc.simulate(scenario(), model="hybrid", senders=10)
     sent = float(run.data.sent_bits[:, 0].sum()) / 8000
     delivered = float(run.data.delivered.sum())
     assert sent > 20_000
@@ -83,26 +83,26 @@ def test_sent_bits_equal_delivered_packets():
 def test_rows_are_in_the_order_of_the_scenario():
     case = scenario(duration=3, front=2)
     case = case.replace(flows=[*case.flows[::-1], tc.CBR("1 Mbps", name="cbr")])
-    run = tc.simulate(case, model="hybrid", representatives=3)
+    run = tc.simulate(case, model="hybrid", senders=3)
     assert run.flows == ["behind.1", "behind.2", "behind.3", "front1", "front0", "cbr"]
     assert float(run.data.delivered[:, -1].sum()) >= 375 - float(run.data.dropped[:, -1].sum()) - 4
 
 
 def test_each_flow_is_simulated_where_a_packet_cannot_stand_for_several():
-    case = scenario(behind=30, queue=tc.CoDel(), duration=1)
-    assert len(tc.simulate(case, "hybrid", representatives=4).flows) == 34
+    case = scenario(behind=30, queue=tc.queues.CoDel(), duration=1)
+    assert len(tc.simulate(case, "hybrid", senders=4).flows) == 34
     many = case.replace(flows=[*case.flows[:-1], case.flows[-1].replace(count=20_000)])
     with pytest.raises(tc.ScenarioError, match="has the queue 'codel'; simulate each flow there"):
-        tc.simulate(many, "hybrid", representatives=4)
+        tc.simulate(many, "hybrid", senders=4)
 
 
 def test_foreground_flows_with_a_count_are_all_simulated():
     net = tc.dumbbell("40 Mbps", "20 ms", 240)
     flows = [tc.Flow("newreno", count=30), tc.Flow("newreno", count=30, background=True)]
     case = tc.Scenario(net, flows, duration=1)
-    assert len(tc.simulate(case, "hybrid", representatives=4).flows) == 34
+    assert len(tc.simulate(case, "hybrid", senders=4).flows) == 34
     for model in ("trains", "fluid"):
-        assert len(simulate_in(model, case, representatives=4).flows) == 8
+        assert len(simulate_in(model, case, senders=4).flows) == 8
 
 
 def test_background_yields_to_a_packet_source():
@@ -121,14 +121,14 @@ def test_background_yields_to_a_packet_source():
 
 
 @BESIDE_PACKETS
-@pytest.mark.parametrize("representatives", [20, 60])
-def test_fewer_representatives_give_the_same_queue_and_losses(model, representatives):
+@pytest.mark.parametrize("senders", [20, 60])
+def test_fewer_representatives_give_the_same_queue_and_losses(model, senders):
     """240 flows under RED, simulated by 20 or 60."""
-    net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.RED(
+    net = tc.dumbbell("240 Mbps", "20 ms", 1500, queue=tc.queues.RED(
         min_thresh=200, max_thresh=1200, max_p=0.1, gentle=True, weight=0.002
     ))  # fmt: skip
     case = tc.Scenario(net, [tc.Flow("newreno", count=240, jitter=3)], duration=20)
-    runs = [simulate_in(model, case, representatives=k) for k in (240, representatives)]
+    runs = [simulate_in(model, case, senders=k) for k in (240, senders)]
     every, few = (run.data.sel(time=slice(8, None)) for run in runs)
     assert float(few.queue.mean()) == pytest.approx(float(every.queue.mean()), rel=0.06)
     losses = [float(x.drops.sum() / x.arrived.sum()) for x in (every, few)]
@@ -155,7 +155,7 @@ def test_background_changes_nothing_in_other_models():
     [
         (scenario(background=False), {}, "add background=True to at least one flow"),
         (scenario(), {"driver": "ns-3"}, "ns-3"),
-        (scenario(), {"representatives": 0}, "representatives = 0"),
+        (scenario(), {"senders": 0}, "senders = 0"),
         (scenario(), {"trains": 0}, "trains = 0"),
     ],
 )
@@ -403,8 +403,8 @@ def test_a_hundred_thousand_background_flows():
     from experiments.background import dumbbell, red
 
     case = dumbbell(100_000, ["newreno"], red, n_foreground=10, rate=1e6)(1, 10)
-    expected = tc.estimate(case, "hybrid", representatives=5)
-    run = tc.simulate(case, model="hybrid", representatives=5)
+    expected = tc.estimate(case, "hybrid", senders=5)
+    run = tc.simulate(case, model="hybrid", senders=5)
     front = [k for k, name in enumerate(run.flows) if name.startswith("front")]
     sent = float(run.data.sent[:, front].sum())
     assert sent < 30_000

@@ -46,7 +46,7 @@ def test_only_the_given_share_of_packets_is_late():
     assert (late > 1e-9).mean() == pytest.approx(0.2, abs=0.05)
 
 
-WEB = [tc.web("reno", rate=20)]
+WEB = [tc.workloads.web("reno", rate=20)]
 
 
 @pytest.mark.parametrize("settings", [{}, {"access_rate": "50 Mbps", "access_delay": "1 ms"}])
@@ -167,9 +167,9 @@ def test_invalid_settings_are_refused(settings, text):
 
 
 def test_an_equilibrium_uses_the_mean_delay():
-    jittered = tc.equilibrium(scenario(jitter="20 ms"))
+    jittered = tc.analysis.equilibrium(scenario(jitter="20 ms"))
     longer = with_jitter(scenario(), ["bottleneck"], delay="30 ms")
-    assert jittered.identical(tc.equilibrium(longer))
+    assert jittered.identical(tc.analysis.equilibrium(longer))
 
 
 def aggregated(period="10 ms", name="bottleneck<", **settings):

@@ -105,7 +105,7 @@ PAUSE, PACKETS = 3.0, 500
 
 def as_conversation(flow):
     payload = flow.packet_size - flow.header
-    kind = tc.Conversation(PACKETS * payload, items=2, gap=PAUSE)
+    kind = tc.workloads.Conversation(PACKETS * payload, items=2, gap=PAUSE)
     load = tc.Workload(flow, kind, interarrival=1, count=1)
     case = tc.Scenario(NET, [], duration=12, workloads=load)
     return tc.simulate(case, trace=True)
@@ -218,8 +218,8 @@ def test_invalid_calls_are_refused_in_one_line(act, text):
 ADDED = {
     "plain": {},
     "access links": {"access_rate": "50 Mbps", "access_delay": "1 ms"},
-    "a queue that decides": {"queue": tc.RED(min_thresh=4, max_thresh=12)},
-    "a scheduled link": {"queue": tc.CoDel(), "access_delay": "1 ms"},
+    "a queue that decides": {"queue": tc.queues.RED(min_thresh=4, max_thresh=12)},
+    "a scheduled link": {"queue": tc.queues.CoDel(), "access_delay": "1 ms"},
     "jitter": {"jitter": "3 ms", "reordering": True, "access_delay": "1 ms"},
 }
 LATER = [

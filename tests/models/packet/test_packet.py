@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.controllers import names
+from tcpcc.controllers import CONTROLLERS
 from tcpcc.engine.jit import address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet import packet_records as records
@@ -111,7 +111,7 @@ VARIANTS = {
         (),
     ),
     "changes": (
-        tc.dumbbell("2 Mbps", "10 ms", 20, queue=tc.RED(min_thresh=3, max_thresh=9)),
+        tc.dumbbell("2 Mbps", "10 ms", 20, queue=tc.queues.RED(min_thresh=3, max_thresh=9)),
         [tc.Flow("newreno"), tc.Flow("vegas"), tc.CBR("0.3 Mbps", on=[(0, 1), (1, 2)])],
         (
             tc.Change(0.5, "bottleneck", rate="1 Mbps"),
@@ -153,12 +153,12 @@ def in_turn(first, second, third):
 
 @pytest.mark.parametrize(
     ("controller", "queue", "topology", "seed"),
-    list(in_turn(names(), list(TOPOLOGIES), QUEUES.names())),
+    list(in_turn(CONTROLLERS.names(), list(TOPOLOGIES), QUEUES.names())),
 )
 def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
     """Every fourth controller has the default slow start, which is compiled with each anew."""
     case = scenario(topology, controller, queue, seed=seed, duration=2.0)
-    if names().index(controller) % 4:
+    if CONTROLLERS.names().index(controller) % 4:
         flows = [
             f.replace(slow_start="standard") if isinstance(f, tc.Flow) else f for f in case.flows
         ]
@@ -252,7 +252,7 @@ def lanes(*flows):
     links = [
         tc.Link(
             src, dst, rate="4 Mbps", delay="10 ms", buffer=30, loss=0.01,
-            queue=tc.RED(min_thresh=3, max_thresh=9),
+            queue=tc.queues.RED(min_thresh=3, max_thresh=9),
         )
         for src, dst in [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")]
     ]  # fmt: skip
@@ -395,7 +395,7 @@ def waiting(sent, link, until):
 @settings(max_examples=12)
 @given(
     st.sampled_from(list(TOPOLOGIES)),
-    st.sampled_from(names()),
+    st.sampled_from(CONTROLLERS.names()),
     st.sampled_from(QUEUES.names()),
     st.floats(0.6, 3),
 )
@@ -820,7 +820,7 @@ def test_changes_by_a_process_equal_scheduled_changes():
 
 
 def test_a_change_by_a_process_keeps_scheduled_changes():
-    red = tc.RED(min_thresh=2, max_thresh=6)
+    red = tc.queues.RED(min_thresh=2, max_thresh=6)
     changes = [tc.Change(5, "a>b", queue={"max_p": 0.9, "min_thresh": 1, "max_thresh": 3})]
     env = simpy.Environment()
     sim = tc.PacketSimulation(user_scenario(queue=red).replace(changes=changes), env, trace=True)

@@ -36,21 +36,23 @@ def changes(*pairs):
 
 ECN = tc.Transport(ecn="classic")
 DCTCP = tc.Transport(ecn="accurate")
-RED = tc.RED(min_thresh=15, max_thresh=60, weight=0.02, ecn=True)
+RED = tc.queues.RED(min_thresh=15, max_thresh=60, weight=0.02, ecn=True)
 SPEEDS = np.random.default_rng(1).uniform(5e6, 4e7, DURATION - 1)
 
 CASES = {
     "ECN marks": scenario([flows("newreno", 8, transport=ECN)], queue=RED),
     "DCTCP": scenario(
         [flows("dctcp", 3, transport=DCTCP)],
-        queue=tc.RED(min_thresh=20, max_thresh=20.5, weight=1, ecn=True),
+        queue=tc.queues.RED(min_thresh=20, max_thresh=20.5, weight=1, ecn=True),
     ),
     "ECN beside none at a full buffer": scenario(
         [flows("newreno", 4, transport=ECN, name="ecn"), flows("newreno", 4, name="none")],
     ),
-    "header fields": scenario([flows("xcp", 3)], queue=tc.XCPRouter()),
+    "header fields": scenario([flows("xcp", 3)], queue=tc.queues.XCPRouter()),
     "CoDel": scenario([flows("cubic", 5)], queue="codel"),
-    "FQ-CoDel with marks": scenario([flows("cubic", 5, transport=ECN)], queue=tc.FQCoDel(ecn=True)),
+    "FQ-CoDel with marks": scenario(
+        [flows("cubic", 5, transport=ECN)], queue=tc.queues.FQCoDel(ecn=True)
+    ),
     "CBR on and off": scenario(
         [flows("cubic", 3), tc.CBR(5e6, on=[(10, 20), (25, 35)], name="cbr", access_delay=0.025)]
     ),
@@ -65,13 +67,13 @@ CASES = {
     ),
     "a smaller buffer": scenario([flows("newreno", 5)], changes=changes((15, {"buffer": 20}))),
     "jitter of many packet times": scenario([flows("vegas", 3)], jitter=0.02),
-    "a workload": scenario([flows("newreno", 5)], workloads=[tc.web("newreno", rate=10)]),
+    "a workload": scenario([flows("newreno", 5)], workloads=[tc.workloads.web("newreno", rate=10)]),
     "a workload of small packets with delayed ACKs": scenario(
         [flows("newreno", 1)],
         mbps=2,
         buffer=30,
         workloads=[
-            tc.web(
+            tc.workloads.web(
                 tc.Flow("reno", packet_size=500, transport=tc.Transport(delayed_ack=0.1)), rate=10
             )
         ],
@@ -155,7 +157,7 @@ def test_random_scenarios_run_and_conserve_packets():
 def test_a_discipline_sees_idle_time_and_its_state_is_recorded():
     """Quick-Start's router approves what the last fraction of a second left; RED's average."""
     asks = {"name": "quick_start", "requested_rate": 6e6}
-    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.QuickStartRouter())
+    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.queues.QuickStartRouter())
     flows = [
         tc.Flow("reno", transport={"rwnd": 20}),
         *(tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)),

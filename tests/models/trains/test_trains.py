@@ -94,7 +94,7 @@ def test_the_queue_of_a_lone_flow_is_recorded_as_packets_record_it():
 
 def test_red_acts_on_the_packets_of_a_train():
     """The mean of three seeds; packets repeated after a timeout vary too much for one."""
-    run = scenario("newreno", 5, queue=tc.RED(min_thresh=10, max_thresh=40), buffer=200)
+    run = scenario("newreno", 5, queue=tc.queues.RED(min_thresh=10, max_thresh=40), buffer=200)
     seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
     packets = [measured(tc.simulate(one)) for one in seeds]
     trains = [measured(tc.simulate(one, trains=16)) for one in seeds]

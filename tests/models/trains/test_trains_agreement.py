@@ -48,7 +48,9 @@ def test_vegas_keeps_alpha_to_beta_packets_per_flow(model):
     assert 5 * 2 - 1 <= run.queue_mean(after=40) <= 5 * 4 + 1
 
 
-@pytest.mark.parametrize("queue", [tc.DropTail(), tc.RED(min_thresh=5, max_thresh=25)])
+@pytest.mark.parametrize(
+    "queue", [tc.queues.DropTail(), tc.queues.RED(min_thresh=5, max_thresh=25)]
+)
 @pytest.mark.parametrize("controller", ["reno", "vegas", "quick_vegas"])
 def test_packets_and_trains_agree_for_four_flows(controller, queue):
     net = tc.dumbbell("20 Mbps", "20 ms", 60, queue=queue)

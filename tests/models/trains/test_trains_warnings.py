@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import tcpcc as tc
-from tcpcc.models.limits import ModelWarning
+from tcpcc.errors import ModelWarning
 
 
 def warnings_of(net, flows):

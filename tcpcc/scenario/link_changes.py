@@ -24,6 +24,8 @@ from tcpcc.scenario.units import Quantity
 OPPORTUNITY = 1504 * 8  # bits that one line of a Mahimahi trace allows to leave
 MOST = 1_000_000  # changes per series; bounds memory
 
+__all__ = ["cellular", "mahimahi", "outage", "rate_series"]
+
 
 @named
 def rate_series(

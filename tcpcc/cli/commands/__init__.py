@@ -1,0 +1,1 @@
+"""The verbs of the command: each module has `arguments(parser)` and `run(options)`."""

@@ -1,0 +1,44 @@
+"""Measure the speed of the models on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tcpcc.cli.printing import plain_table
+from tcpcc.errors import ScenarioError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--readme", action="store_true", help="write the table into ./README.md (needs ns-2)"
+    )
+    parser.add_argument(
+        "--precision", action="store_true", help="measure cost and error of each model instead"
+    )
+    parser.add_argument(
+        "--page", type=Path, metavar="X.md", help="with --precision: write tables and figure there"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    from tcpcc import precision
+    from tcpcc.bench import measure, write_readme
+
+    if options.page and not options.precision:
+        raise ScenarioError("--page: needs --precision")
+    if options.precision:
+        if options.page:
+            precision.text_of(options.page)
+        table = precision.measure(report=lambda line: print(line, file=sys.stderr))
+        print(plain_table(table))
+        if options.page:
+            precision.write_page(table, options.page)
+            print(f"wrote {options.page}")
+        return
+
+    found = measure(report=lambda line: print(line, file=sys.stderr))
+    print(plain_table(found))
+    if options.readme:
+        write_readme(found, Path("README.md"))

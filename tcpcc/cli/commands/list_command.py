@@ -1,0 +1,117 @@
+"""List the names that a scenario can use, with their parameters."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tcpcc.cli.checkout import checkout, required
+from tcpcc.cli.options import add, import_files
+from tcpcc.cli.printing import plain_table
+from tcpcc.errors import unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tcpcc.controllers.controller import Controller
+
+LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "fields", "papers")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    what = f"{', '.join(LISTS)}, or a name, such as reno; default: all"
+    parser.add_argument("what", nargs="?", help=what)
+    add(parser, "--import")
+
+
+def run(options: argparse.Namespace) -> None:
+    import tcpcc as tc
+    from tcpcc.cli.fields import fields
+    from tcpcc.models.evidence import evidence_table
+
+    tables: dict[str, Callable[[], pd.DataFrame]] = {
+        "controllers": lambda: _short(tc.controllers()),
+        "evidence": evidence_table,
+        "slow_starts": lambda: _short(tc.slow_starts()),
+        "queues": lambda: _short(tc.queues()),
+        "recoveries": lambda: _short(tc.recoveries()),
+        "fields": fields,
+        "papers": _papers,
+    }
+    import_files(options.imports)
+    if options.what in tables:
+        print(plain_table(tables[options.what]()))
+        return
+    if options.what:
+        print(_one_definition(options.what))
+        return
+    if checkout() is None:
+        del tables["papers"]
+    print("\n\n".join(f"{what}\n\n{plain_table(table())}" for what, table in tables.items()))
+
+
+def _short(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of definitions for a terminal; rows without a parameter show the summary."""
+    short = table.drop(columns=["summary", "source"], errors="ignore")
+    short["meaning"] = table["meaning"].where(table["parameter"] != "", table["summary"])
+    empty = short.isna() | (short == "")
+    return short.loc[:, ~empty.all()]
+
+
+def _one_definition(name: str) -> str:
+    """Description of the definitions with this name, of any kind."""
+    from tcpcc.controllers import CONTROLLERS
+    from tcpcc.queues.discipline import QUEUES
+    from tcpcc.slow_start import SLOW_STARTS
+    from tcpcc.transport.recovery import RECOVERIES
+
+    registries = (CONTROLLERS, SLOW_STARTS, QUEUES, RECOVERIES)
+    found = [registry for registry in registries if name in registry]
+    if not found:
+        raise unknown("name", name, [*LISTS, *(n for r in registries for n in r)])
+    parts = []
+    for registry in found:
+        table = registry.table()
+        mine = table[table[registry.kind] == name]
+        head = [f"{registry.kind} {name}: {mine['summary'].iloc[0]}"]
+        head += [f"{c}: {mine[c].iloc[0]}" for c in registry.columns if mine[c].iloc[0]]
+        rows = mine[["parameter", "default", "unit", "meaning"]]
+        if registry is CONTROLLERS:
+            head += _evidence_for(CONTROLLERS[name])
+        if registry[name].params:
+            head.append("\n" + plain_table(rows))
+        parts.append("\n".join(head))
+    return "\n\n".join(parts)
+
+
+def _evidence_for(controller: Controller) -> list[str]:
+    """One line each: source of its constants, tests of its behaviour."""
+    from tcpcc.models.evidence import evidence
+
+    lines = []
+    if controller.name in evidence():
+        one = evidence()[controller.name]
+        lines.append(f"constants: {one.constants}")
+        lines += [
+            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.tests
+        ]
+    return lines
+
+
+def _papers() -> pd.DataFrame:
+    """The papers of the checkout, from their data files: `list` runs no code of a checkout."""
+    import tomllib
+
+    import pandas as pd
+
+    root = required()
+    rows = []
+    for file in sorted((root / "experiments" / "data").glob("*.toml")):
+        if not (root / "experiments" / file.stem).is_dir():
+            continue
+        for item in tomllib.loads(file.read_text(encoding="utf-8"))["item"]:
+            cells = sum(len(b["rows"]) * len(b["columns"]) for b in item.get("block", ()))
+            row = {"paper": file.stem, "item": item["name"], "cells": cells}
+            rows.append({**row, "title": item["title"]})
+    return pd.DataFrame(rows)

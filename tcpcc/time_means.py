@@ -1,0 +1,234 @@
+"""Means over time of many scenarios as one labelled dataset: what `sweep(..., "means")` returns.
+
+No run is kept. In the fluid model none is even made: means are taken from the series in memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpcc.errors import ScenarioError, unknown
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tcpcc.results.recording import Means
+    from tcpcc.scenario import Scenario
+
+Names = tuple[list[str], list[str]]  # of flows and of recorded links
+
+Found = tuple["Means", Names] | Exception
+"""Means of a scenario and the names of its flows and links, or the error of its run."""
+
+CHUNK = 250  # scenarios in memory at a time
+
+FLOW_MEANS = {
+    "cwnd": ("packets", "congestion window, mean over time"),
+    "rtt": ("s", "round-trip time, mean over time"),
+    "throughput": ("bit/s", "delivered, sum over the flows of an entry"),
+    "loss": ("1", "share of the sent packets that were dropped"),
+}
+LINK_MEANS = {
+    "queue": ("packets", "queue, mean over time"),
+    "queue_min": ("packets", "smallest queue"),
+    "queue_max": ("packets", "largest queue"),
+    "utilization": ("1", "share of the link's rate that was used"),
+    "drop_rate": ("1", "share of the arrivals that the link dropped"),
+}
+
+
+def check_names(axes: Iterable[str]) -> None:
+    """Refuse axes with the name of a variable or dimension of the dataset."""
+    for name in axes:
+        if name in (*FLOW_MEANS, *LINK_MEANS, "flow", "link"):
+            raise ScenarioError(
+                f"axis {name!r}: the result has a variable of this name; use another name"
+            )
+
+
+class MeansTable:
+    """Means of scenarios by their index; all must have as many flows and recorded links.
+
+    Args:
+        axes: values of each axis; the last one varies fastest.
+    """
+
+    def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
+        self.axes = axes
+        self.labels: Names | None = None
+        self.means: dict[int, Means] = {}
+
+    def add(self, index: int, means: Means, names: Names) -> None:
+        if self.labels is None:
+            self.labels = names
+        elif tuple(map(len, names)) != tuple(map(len, self.labels)):
+            raise ScenarioError(
+                f"scenarios: one with {len(names[0])} flows and {len(names[1])} recorded links, and"
+                f" one with {len(self.labels[0])} and {len(self.labels[1])}: must be equal"
+            )
+        self.means[index] = means
+
+    def dataset(self, **attrs: Any) -> xr.Dataset:
+        """The means with the axes, `flow` and `link` as dimensions; NaN where there are none."""
+        import xarray as xr
+
+        shape = [len(axis) for axis in self.axes.values()]
+        labels = self.labels or ([], [])
+        variables = {}
+        for place, dim, table in ((0, "flow", FLOW_MEANS), (1, "link", LINK_MEANS)):
+            none = np.full(len(labels[place]), np.nan)
+            for name, (unit, text) in table.items():
+                rows = [
+                    self.means[k][place][name] if k in self.means else none
+                    for k in range(int(np.prod(shape)))
+                ]
+                array = np.reshape(rows, [*shape, len(labels[place])])
+                variables[name] = ((*self.axes, dim), array, {"units": unit, "long_name": text})
+        coords = {**self.axes, "flow": labels[0], "link": labels[1]}
+        return xr.Dataset(variables, coords, attrs)
+
+
+def means_of_all(
+    scenarios: Iterable[Scenario],
+    model: str,
+    after: float,
+    jobs: int | None,
+    options: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> Iterator[tuple[int, Found]]:
+    """(index, means or error) of every scenario as they finish.
+
+    Args:
+        scenarios: made in chunks, when they are simulated.
+        model, jobs: as in `tcpcc.sweep`.
+        after: time from which means are taken, s.
+        options: options of `tcpcc.simulate`.
+        settings: cache, cache_from and processes, as in `tcpcc.sweep`.
+    """
+    scenarios = iter(scenarios)
+    in_memory = model == "fluid" and not any(settings.values()) and _threads_are_used()
+    begin = 0
+    while chunk := list(itertools.islice(scenarios, CHUNK)):
+        if in_memory:
+            found = _of_fluid(chunk, after, jobs or os.cpu_count() or 1, options)
+        else:
+            found = _of_runs(chunk, model, after, jobs, {**options, **settings})
+        for index, means in found:
+            yield begin + index, means
+        begin += len(chunk)
+
+
+def _threads_are_used() -> bool:
+    """Whether no other backend of joblib, such as a cluster, was chosen."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    return bool(getattr(backend, "uses_threads", False))
+
+
+def _of_runs(
+    scenarios: Sequence[Scenario],
+    model: str,
+    after: float,
+    jobs: int | None,
+    options: Mapping[str, Any],
+) -> Iterator[tuple[int, Found]]:
+    """Means of simulated scenarios, in the order in which they finish. No run is kept."""
+    from tcpcc.many import Simulations
+    from tcpcc.results.flow_rows import recorded_rows
+
+    with Simulations(scenarios, model, jobs=jobs, **options) as simulations:
+        for index, run in simulations.finished(progress=False):
+            if isinstance(run, Exception):
+                yield index, run
+                continue
+            series = {name: run.data[name].values for name in AVERAGED}
+            rows = [flow.name for flow in recorded_rows(run)]
+            means, names = _over_time(series, rows, run.scenario.interval, after)
+            yield index, (means, (names, run.links))
+
+
+def _of_fluid(
+    scenarios: Sequence[Scenario], after: float, jobs: int, options: Mapping[str, Any]
+) -> Iterator[tuple[int, Found]]:
+    """As `_of_runs`, for the fluid model: without records, with the rules compiled once."""
+    from tcpcc.models import MODELS
+    from tcpcc.models.controller_memory import ControllerMemory
+    from tcpcc.models.fluid import integrate
+    from tcpcc.models.fluid.fluid_read_out import series_by_name
+
+    given = {name: value for name, value in options.items() if name != "force"}
+    for name in given.keys() - set(MODELS["fluid"].options):
+        raise unknown("option of the fluid model", name, MODELS["fluid"].options)
+    memory = ControllerMemory()
+
+    def means_of(scenario: Scenario) -> Found:
+        try:
+            world = integrate(scenario, controllers=memory, **given)
+        except Exception as error:
+            return error
+        series, rows = series_by_name(world, AVERAGED)
+        means, names = _over_time(series, rows, scenario.interval, after)
+        return means, (names, [link.name for link in world.resolved.links if link.record])
+
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield from enumerate(pool.map(means_of, scenarios))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+AVERAGED = (
+    "time", "cwnd", "rtt", "sent", "delivered", "dropped", "count", "packet_size",
+    "queue", "queue_max", "sent_bits", "capacity", "drops", "arrived",
+)  # fmt: skip
+
+
+def _over_time(
+    series: Mapping[str, NDArray[np.float64]], rows: list[str], interval: float, after: float
+) -> tuple[Means, list[str]]:
+    """Means of series (`AVERAGED`, shaped as in a record) over the bins that end later than
+    `after`, s, and the names of the flows. Rows of one flow, `rows`, are one entry: amounts are
+    added up, windows and RTTs are means over its flows."""
+    from tcpcc.results.metrics import mean_of_known
+    from tcpcc.results.recording import late_bins
+
+    names = list(dict.fromkeys(rows))
+    groups = [np.flatnonzero([row == flow for row in rows]) for flow in names]
+    ends, counts = series["time"], series["count"]
+    first, begin = late_bins(ends, interval, after)
+    seconds = ends[-1] - begin
+
+    def late(name: str) -> np.ndarray:
+        return series[name][first:]
+
+    def added(name: str, each: np.ndarray | float = 1.0) -> np.ndarray:
+        amounts = late(name).sum(axis=0) * each
+        return np.array([amounts[k].sum() for k in groups])
+
+    def mean(name: str) -> np.ndarray:
+        values = mean_of_known(late(name))
+        return np.array([mean_of_known(values[k], weights=counts[k]) for k in groups])
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        flows = {
+            "cwnd": mean("cwnd"),
+            "rtt": mean("rtt"),
+            "throughput": added("delivered", 8 * series["packet_size"]) / seconds,
+            "loss": added("dropped") / added("sent"),
+        }
+        links = {
+            "queue": late("queue").mean(axis=0),
+            "queue_min": late("queue").min(axis=0),
+            "queue_max": late("queue_max").max(axis=0),
+            "utilization": late("sent_bits").sum(axis=0) / late("capacity").sum(axis=0),
+            "drop_rate": late("drops").sum(axis=0) / late("arrived").sum(axis=0),
+        }
+    return (flows, links), names

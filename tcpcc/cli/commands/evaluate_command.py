@@ -59,13 +59,13 @@ def run(options: argparse.Namespace) -> int:
 def _one(controller: str, options: argparse.Namespace, settings: dict[str, Any]) -> int:
     from tcpcc.apps.evaluate import evaluate
 
-    dossier = evaluate(flow_of(controller, options), cellular=options.cellular, **settings)
-    table = dossier.sections()
+    evaluation = evaluate(flow_of(controller, options), cellular=options.cellular, **settings)
+    table = evaluation.sections()
     print(plain_table(table[table["criteria"] > 0].reset_index()))
-    print(f"\n{dossier!r}".replace("<", "").replace(">", ""))
+    print(f"\n{evaluation!r}".replace("<", "").replace(">", ""))
     if options.out:
-        print(f"wrote {dossier.save(options.out)}")
-    return 1 if dossier.failed else 0
+        print(f"wrote {evaluation.save(options.out)}")
+    return 1 if evaluation.failed else 0
 
 
 def _many(names: Sequence[str], options: argparse.Namespace, settings: dict[str, Any]) -> int:

@@ -128,7 +128,7 @@ def finished(figure: Figure) -> Figure:
 
 
 def times_of(run: Run, after: float, before: float | None) -> tuple[NDArray[np.float64], slice]:
-    bins, _ = run._window(after, before)
+    bins = run.window(after, before).bins
     return run.data["time"].values[bins], bins
 
 
@@ -174,7 +174,7 @@ def shown_link(run: Run, link: str | None) -> str:
     Raises:
         ScenarioError: the link is unknown, or no link was recorded.
     """
-    return run._link(link or next(iter(run.links), None))
+    return run.recorded_link(link or next(iter(run.links), None))
 
 
 def queue_label(run: Run, link: str) -> str:

@@ -88,7 +88,7 @@ def cwnd(
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
-        windows = run._told("cwnd").values[bins]
+        windows = run.variable("cwnd").values[bins]
         thresholds = run.data["ssthresh"].values[bins]
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
@@ -156,7 +156,7 @@ def _lines(
         times, bins = times_of(run, after, before)
         if name not in run.data:
             raise ScenarioError(f"{name}: not in this run: only traces of other programs have it")
-        series = run._told(name).values[bins] * scale
+        series = run.variable(name).values[bins] * scale
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
             crowd: dict[str, Any] = {"lw": 0.6, "alpha": 0.6} if len(members) > 1 else {}
@@ -188,7 +188,7 @@ def queue(
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
         name = shown_link(run, link)
-        run._told("queue")
+        run.variable("queue")
         one = run.data.sel(link=name)
         mean, peak = one["queue"].values[bins], one["queue_max"].values[bins]
         ax.fill_between(times, mean, peak, color=BLUE, alpha=0.25, lw=0, label="largest")

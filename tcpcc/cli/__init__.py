@@ -485,16 +485,13 @@ def _short(table: pd.DataFrame) -> pd.DataFrame:
 
 def _evidence_for(controller: Controller) -> list[str]:
     """One line each: source of its constants, tests of its behaviour."""
-    from tcpcc.models.evidence import evidence
+    from tcpcc.models.evidence import evidence_of
 
-    lines = []
-    if controller.name in evidence():
-        one = evidence()[controller.name]
-        lines.append(f"constants: {one.constants}")
-        lines += [
-            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.tests
-        ]
-    return lines
+    known = evidence_of(controller.name)
+    if known is None:
+        return []
+    tests = [f"tested against: {t.kind}: {t.what} (tests/{t.test})" for t in known.tests]
+    return [f"constants: {known.constants}", *tests]
 
 
 def _one_definition(name: str) -> str:

@@ -302,6 +302,8 @@ class Controller(Definition):
         header: header fields that every data packet carries, for routers to read and write: name ->
             the state variable with the value sent, or a number of words sent as 0. ``a.name`` is
             the value that the newest ACK returned, ``a.name[i]`` if the field has several words.
+        look: colour and marker in figures: a colour of `plots.COLOURS` or of Matplotlib, and one of
+            Matplotlib's markers.
 
     All branches and helpers of each rule are checked when the controller is made, and the rule is
     run once, so that a misspelt field is an error at once. The types in branches that this run
@@ -339,6 +341,7 @@ class Controller(Definition):
     exact: bool = False
     coupled: bool = False
     header: Mapping[str, str | int] = field(default_factory=dict)
+    look: tuple[str, str] = ("#777777", "")
 
     def __post_init__(self) -> None:
         common = {*WINDOW, *(dict(GROUP_FIELDS) if self.coupled else ())}

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from tcpcc.errors import ScenarioError
 from tcpcc.results.comparison import compare
 from tcpcc.results.figure import (
-    ALGORITHMS,
     BLACK,
     BLUE,
+    COLOURS,
     DASHES,
     FLUID_LOOK,
     GREEN,
@@ -38,6 +38,7 @@ from tcpcc.results.figure import (
     dress,
     finished,
     legend,
+    look,
     new_axes,
     one,
     queue_label,
@@ -59,9 +60,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
+    "BLACK", "BLUE", "COLOURS", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
     "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
-    "basic_behaviour", "colour", "compare", "cwnd", "in_flight", "phase_plane", "queue",
+    "basic_behaviour", "colour", "compare", "cwnd", "in_flight", "look", "phase_plane", "queue",
     "rate_unit", "rtt", "shade", "style", "throughput", "topology", "topology_height",
     "vegas_trace",
 ]  # fmt: skip

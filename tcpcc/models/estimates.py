@@ -76,10 +76,7 @@ def senders(resolved: Resolved, foreground: float, background: float) -> list[fl
     """The number of senders of each flow, at most `foreground`, or `background` of one that has
     ``background=True``."""
     most = (foreground, background)
-    return [
-        min(getattr(flow.spec, "count", 1), most[getattr(flow.spec, "background", False)])
-        for flow in resolved.flows
-    ]
+    return [min(flow.spec.count, most[flow.spec.background]) for flow in resolved.flows]
 
 
 def record_memory(

@@ -56,11 +56,10 @@ def states(run: Run, flow: str) -> pd.DataFrame:
             f"flow {flow!r} has no recorded states: name some, Flow(record=(...)); see"
             " tcpcc.controllers()"
         )
-    assert row.controller is not None
     table = pd.DataFrame(index=pd.Index(run.data["time"].values, name="time"))
     for name in row.recorded_states:
         values = of_flow[f"state_{name}"].values
-        if labels := row.controller.state[name].names:
+        if labels := row.algorithm.state[name].names:
             codes = np.where(np.isnan(values), -1, values).astype(int)
             table[name] = pd.Categorical.from_codes(codes, pd.Index(labels))
         else:

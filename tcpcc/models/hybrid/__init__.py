@@ -73,7 +73,7 @@ def simulate(
     _check_groups(scenario, at_most)
     if trace is True:
         rows = scenario.resolve(at_most=at_most, foreground=math.inf).rows
-        trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
+        trace = [row.name for row in rows if _is_single(row) and row.spec.record]
     per_rtt = PER_RTT if trains is None else trains
     in_trains = TrainWorld(
         scenario, per_rtt, background=at_most, trace=trace, single=_is_single, model="hybrid"
@@ -84,7 +84,7 @@ def simulate(
 
 def _is_single(flow: ResolvedFlow) -> bool:
     """Whether each packet of a flow is a train of its own."""
-    return not getattr(flow.spec, "background", False)
+    return not flow.spec.background
 
 
 def _check_groups(scenario: Scenario, at_most: int) -> None:
@@ -94,10 +94,10 @@ def _check_groups(scenario: Scenario, at_most: int) -> None:
         ScenarioError: there is one.
     """
     for flow in scenario.flows:
-        group = getattr(flow, "group", None)
-        if group is None or flow.count <= at_most:  # type: ignore[union-attr]
+        group = flow.group
+        if group is None or flow.count <= at_most:
             continue
-        if len({x.background for x in scenario.flows if getattr(x, "group", None) == group}) > 1:  # type: ignore[union-attr]
+        if len({member.background for member in scenario.flows if member.group == group}) > 1:
             raise ScenarioError(
                 f"group {group!r}: has flows with and without background=True and a count above"
                 f" representatives = {at_most}: must be all or none"

@@ -31,10 +31,10 @@ from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
 from tcpcc.engine.framing import digest
 from tcpcc.many import _code_digest
-from tcpcc.models.evidence import evidence, evidence_table
+from tcpcc.models.evidence import evidence_of, evidence_table
 from tcpcc.queues import QUEUES, discipline
+from tcpcc.scenario.presets import LINUX_TRANSPORT
 from tcpcc.scenario.sources import bibliography, key_of
-from tcpcc.scenario.traffic import LINUX_TRANSPORT
 from tcpcc.slow_start import SLOW_STARTS, start_up
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
@@ -202,9 +202,10 @@ def league_page() -> str:
 def controller_page(name: str) -> str:
     """The page of a controller: its file's own words, parameters and state."""
     controller = CONTROLLERS[name]
-    one = evidence()[name]
+    known = evidence_of(name)
+    assert known is not None
     file = Path(inspect.getfile(Controller)).with_name(f"{name}.py")
-    words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     return "\n".join(
         [
             f"# `{name}`",
@@ -215,9 +216,9 @@ def controller_page(name: str) -> str:
             f" slow start: `{controller.slow_start}`."
             f" File: `tcpcc/controllers/{file.name}`.",
             "",
-            f"Constants: {one.constants}. Tests: {one.words}.",
+            f"Constants: {known.constants}. Tests: {known.words}.",
             "",
-            *(f"- `tests/{each.test}`" for each in one.tests),
+            *(f"- `tests/{test.test}`" for test in known.tests),
             "",
             *_bibtex(controller),
             "## Simulation",
@@ -226,7 +227,7 @@ def controller_page(name: str) -> str:
             "## Equations",
             "",
             "```text",
-            words or "",
+            words.partition("\n\nEvidence (")[0],
             "```",
             "",
             "## Response to loss",

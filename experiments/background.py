@@ -155,7 +155,7 @@ def several_sizes(scenario: tc.Scenario) -> tc.Scenario:
             flow.spec.replace(
                 name=flow.name,
                 packet_size=round(flow.spec.packet_size * share),
-                **({"background": False} if isinstance(flow.spec, tc.Flow) else {}),
+                **({"background": False} if flow.is_tcp else {}),
             )
             for flow, share in zip(single, sizes, strict=True)
         ]

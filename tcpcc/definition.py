@@ -370,6 +370,10 @@ class Registry(Mapping[str, D], Generic[D]):
         if self._known.get(name) is not definition:  # the module may have registered it
             self.add(cast(D, definition), module)
 
+    def module_of(self, name: str) -> ModuleType | None:
+        """The module that registered a definition."""
+        return sys.modules.get(self._by[self[name].name])
+
     def table(self) -> pd.DataFrame:
         """All registered definitions with their parameters, as a DataFrame.
 

@@ -83,10 +83,10 @@ def sizes_on(world, i):
     """Size of data packets on link `i` (None: several), of SYNs, and how many SYNs at most."""
     sizes, small, n_small = set(), math.inf, 0
     for number, flow in enumerate(world.resolved.flows):
-        count = getattr(flow.spec, "count", 1)
+        count = flow.spec.count
         if i in flow.forward:
             sizes.add(flow.spec.packet_size)
-            if getattr(flow.spec, "transport", None) and flow.spec.transport.handshake:
+            if flow.is_tcp and flow.spec.transport.handshake:
                 small = min(small, flow.spec.ack_size)
                 n_small += count * (1 + int(world.tcp["timeouts"][number]))
         if i in flow.reverse:

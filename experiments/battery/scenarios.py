@@ -337,7 +337,7 @@ def phase_free(scenario: tc.Scenario, seed: int, noise: float = 1.0) -> tc.Scena
     """
     packet = PACKET / min(link.rate for link in scenario.net.links)
     single = scenario.replace(seed=seed).resolve()
-    tcp = [k for k, flow in enumerate(single.flows) if flow.controller is not None]
+    tcp = [k for k, flow in enumerate(single.flows) if flow.is_tcp]
     draw = np.random.default_rng(seed)
     shares = dict(zip(tcp, draw.permutation(np.linspace(0, 2 * SPREAD, len(tcp))), strict=True))
     flows: list[tc.Flow | tc.CBR] = []

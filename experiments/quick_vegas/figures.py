@@ -67,7 +67,7 @@ def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
         figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
         for model, of_model in cells.items():
             for controller in s.VEGAS_KIND:
-                colour, marker = plots.ALGORITHMS[controller]
+                colour, marker = plots.look(controller)
                 name = s.NAMES[controller]
                 line = [of_model[name, tables.bdp_column(bdp)] for bdp in s.BDPS]
                 at = [bdp / 1e3 for bdp in s.BDPS]
@@ -134,7 +134,7 @@ def draw_ramps(runs: Mapping[str, Runs]) -> Figure:
     with plots.style():
         figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
         for kind, form in forms.items():
-            colour, marker = plots.ALGORITHMS[kind]
+            colour, marker = plots.look(kind)
             of_kind = [runs["fluid"][kind, bdp] for bdp in sizes]
             window = of_kind[sizes.index(5e6)].data["cwnd"].isel(flow=0).sel(time=slice(160, 195))
             left.plot(window["time"] - 160, window, color=colour, label=s.NAMES[kind])

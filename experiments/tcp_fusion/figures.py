@@ -28,7 +28,7 @@ Numbers = Mapping[str, Cells]
 """Numbers by model."""
 
 COLOURS, MARKERS = (
-    {name: plots.ALGORITHMS[kind][k] for name, kind in {**s.VARIANTS, "FAST": "fast"}.items()}
+    {name: plots.look(kind)[k] for name, kind in {**s.VARIANTS, "FAST": "fast"}.items()}
     for k in (0, 1)
 )
 

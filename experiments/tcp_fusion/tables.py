@@ -65,7 +65,6 @@ def reduction(controller: str, ratio: float, congested: float = math.nan) -> flo
             setattr(state, name, value)
     if controller == "areno":
         params.a = 1.0  # keeps the given RTT_cong
-    assert c.on_loss
     c.on_loss(state, params, ack)
     return min(state.ssthresh, window) / window
 

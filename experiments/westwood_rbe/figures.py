@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COLOURS, MARKERS = (
     {
-        name: plots.ALGORITHMS[kind][k]
+        name: plots.look(kind)[k]
         for name, kind in {"Westwood": "westwood", "Proposal": "westwood_rbe"}.items()
     }
     for k in (0, 1)

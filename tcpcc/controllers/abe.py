@@ -12,6 +12,12 @@ queue that marks.
 
 Differences from the RFC
     (2) cuts the window in force, not FlightSize, as Reno's rules here do.
+
+Evidence (constants: RFC)
+    vector: window after a mark, after a loss
+        controllers/test_abe.py::test_a_mark_leaves_four_fifths_and_a_loss_half
+    claim: uses more of the link where marking begins early
+        controllers/test_abe.py::test_a_shallow_marking_threshold_costs_less_of_the_link_than_with_reno
 """
 
 from tcpcc.controllers.controller import Controller
@@ -39,5 +45,6 @@ abe = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("vermilion", "s"),
     )
 )

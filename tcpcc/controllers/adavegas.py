@@ -13,6 +13,8 @@ Once per round trip in congestion avoidance, n the number of consecutive rounds 
 (4)  loss, timeout:  as Vegas;  n <- 0
 
 By default consecutive increases are 1, 2, 3, 4, 4, ... packets.
+
+Evidence (constants: assumed)
 """
 
 import math
@@ -76,5 +78,6 @@ adavegas = register(
         recovery="vegas",
         validate=check_thresholds,
         record=RECORD,
+        look=("purple", "s"),
     )
 )

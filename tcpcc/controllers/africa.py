@@ -13,6 +13,10 @@ smoothed RTT, gain 1/8)
 
 Uncertain
     `alpha`: a constant slightly above 1 packet; the default, 1.641, is from memory.
+
+Evidence (constants: paper)
+    vector: HSTCP without a queue, Reno with one
+        controllers/test_highspeed.py::test_africa_is_hstcp_below_alpha_and_reno_above
 """
 
 from tcpcc.controllers.controller import Controller
@@ -44,5 +48,6 @@ africa = register(
         recovery="sack-prr",
         slow_start="hystart++",
         validate=check_range,
+        look=("green", "p"),
     )
 )

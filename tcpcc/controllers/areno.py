@@ -30,6 +30,10 @@ Differences from the ports
     m is 10 Mb/s in the ports; here it is that rate in packets of 1500 bytes.
     With a queue, c is 1 until the first loss. That loss sets RTT_cong to its R, so that it halves
     W. A loss in slow start, or before the first R, halves W too.
+
+Evidence (constants: paper)
+    published value: window after a loss; shares and throughput (Fusion's paper)
+        papers/test_tcp_fusion.py::test_what_a_loss_leaves
 """
 
 import math
@@ -119,5 +123,6 @@ areno = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("blue", "D"),
     )
 )

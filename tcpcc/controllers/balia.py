@@ -17,6 +17,12 @@ The paths are the flows of a group, ``Flow("balia", group=...)``. Alone, a = 1: 
 Differences from the draft
     (3) is Reno's in slow start, where Linux' (MPTCP v0) is too.
     A path counts from its first RTT on, and with its last window after its flow has finished.
+
+Evidence (constants: draft)
+    vector: steps and cuts
+        controllers/test_coupled.py::test_balias_steps_and_cuts
+    claim: takes as much as one TCP; leaves the worse path; little harm
+        controllers/test_coupled.py::test_it_leaves_the_worse_path
 """
 
 from tcpcc.controllers.controller import Controller
@@ -70,5 +76,6 @@ balia = register(
         coupled=True,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("green", "H"),
     )
 )

@@ -34,6 +34,14 @@ A delivery-rate sample limited by the application counts only if it is larger th
 Differences from Linux
     q is that of the last sending, with the pacing rate before this ACK. It is 1 unless the
     transport sends pieces (`Transport.gso_time`).
+
+Evidence (constants: Linux)
+    vector: bandwidth within 2 %, three flat rounds, PROBE_RTT every 10 s (quiche's tests)
+        transport/test_delivery.py::test_bbr_finds_the_bandwidth_and_leaves_startup_after_three_flat_rounds
+    claim: share beside CUBIC falls as the buffer grows
+        transport/test_delivery.py::test_the_share_of_bbr_beside_cubic_falls_with_the_buffer
+    claim: rate under random loss
+        transport/test_delivery.py::test_bbr_holds_its_rate_under_random_loss
 """
 
 import math
@@ -455,5 +463,6 @@ bbr = register(
         window="own",
         chance=True,
         record=("pacing_rate", "mode", "base_rtt", "phase"),
+        look=("green", "*"),
     )
 )

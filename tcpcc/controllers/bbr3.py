@@ -50,6 +50,12 @@ Linux' version 3 (google/bbr, Linux 6.4; `Flow.linux("bbr3")` sets the first lin
     g = 0.91 in DOWN, 1/2.885 in DRAIN; `extra` is 0 in STARTUP, and at most the packets of 0.1 s.
     ECN on paths with an RTT below 5 ms only: it cuts inflight_shortterm by a third of the share of
     marked packets. Left out, as are PLB, and ACKs without waiting for the application.
+
+Evidence (constants: draft)
+    vector: the 22 cases of the draft's appendix
+        controllers/test_bbr3.py
+    claim: keeps its rate at 1 % loss, gets about half the link beside CUBIC
+        controllers/test_bbr3.py::test_beside_cubic_it_takes_about_half_where_version_1_takes_most_or_little
 """
 
 import math
@@ -675,5 +681,6 @@ bbr3 = register(
             "pacing_rate", "mode", "base_rtt", "max_bw", "bw_shortterm", "inflight_shortterm",
             "inflight_longterm",
         ),
+        look=("sky", "D"),
     )
 )  # fmt: skip

@@ -28,6 +28,12 @@ Differences from Linux
     W grows nearly twice as fast above low_window. With delayed ACKs (and an `abc_limit` of 1) the
     estimate is 2.
     Kernels until 2.6.15 start with ssthresh 100: `initial_ssthresh`.
+
+Evidence (constants: Linux 2.6)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    vector: search and probing
+        controllers/test_highspeed.py::test_bic_searches_and_probes
 """
 
 import math
@@ -128,5 +134,6 @@ bic = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("orange", "P"),
     )
 )

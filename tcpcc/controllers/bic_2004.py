@@ -24,6 +24,10 @@ Differences from the paper
     always counts as one below M. Here M is then infinite, and fast convergence requires a measured
     M.
     (6): the paper does not describe timeouts.
+
+Evidence (constants: paper)
+    vector: search, probing, fast convergence
+        controllers/test_highspeed.py::test_bic_of_the_paper_finds_its_maximum_and_leaves_it
 """
 
 import math
@@ -100,5 +104,6 @@ bic_2004 = register(
         recovery="sack-prr",
         exact=True,
         slow_start="hystart++",
+        look=("blue", "P"),
     )
 )

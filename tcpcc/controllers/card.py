@@ -15,6 +15,10 @@ Differences from the papers
     Jain's paper has neither slow start nor losses. Here slow start, loss and timeout are Reno's;
     the first (1) ends slow start, and (2) does not apply in it. Times that differ only by rounding
     count as equal.
+
+Evidence (constants: paper)
+    vector: window follows the sign of the product
+        controllers/test_vegas_relatives.py::test_card_moves_by_the_sign_of_the_product
 """
 
 from tcpcc.controllers import reno
@@ -57,5 +61,6 @@ card = register(
         },
         recovery="reno",
         exact=True,
+        look=("green", "h"),
     )
 )

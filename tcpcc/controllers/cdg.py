@@ -20,6 +20,10 @@ Differences from Linux
     losses without congestion (``use_tolerance``, off by default in Linux) is left out, and so is
     the filter of delayed ACKs' RTTs (``ca->delack``). A spurious loss restores W and not w, as in
     Linux.
+
+Evidence (constants: Linux)
+    claim: yields to CUBIC, fills the link alone
+        transport/test_delivery.py::test_low_priority_yields_to_cubic
 """
 
 import math
@@ -125,5 +129,6 @@ cdg = register(
         },
         recovery="sack-prr",
         chance=True,
+        look=("sky", "*"),
     )
 )

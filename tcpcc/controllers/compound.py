@@ -20,6 +20,12 @@ Differences from the papers
     `gamma` is fixed at 30, as in 2005. Its tuning by the backlog at losses (2006) is left out, as
     is the least window of 41 packets for the delay-based part, which is not in the papers.
     k is 0.75, the value the authors implemented; the papers derive 0.8.
+
+Evidence (constants: paper)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    closed form: 0.255 / p^0.8
+        controllers/test_response_functions.py::test_packets_obey_the_closed_form
 """
 
 from tcpcc.controllers.controller import Controller
@@ -81,5 +87,6 @@ compound = register(
         state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("green", "v"),
     )
 )

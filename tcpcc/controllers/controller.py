@@ -259,6 +259,13 @@ def sizes_sent(
     return sizes
 
 
+#: The names of a controller's rules.
+RULES = (
+    "on_ack", "on_round", "on_loss", "on_timeout", "on_lost_packet", "on_mark", "on_timer",
+    "on_restart", "on_start", "on_open", "on_undo",
+)  # fmt: skip
+
+
 def nothing(s: Any, p: Any, ack: Any) -> None:
     """The rule where there is nothing to do."""
 
@@ -271,9 +278,9 @@ class Controller(Definition):
         name: unique name, lower case.
         summary: one line.
         on_ack: called as ``on_ack(s, p, a)`` for an ACK of new data outside fast recovery; with
-            `every_ack` for each ACK that reports delivered packets. None: nothing to do.
-        on_loss: called for a loss event, at most once per window of data; None: nothing to do.
-        on_timeout: called when the retransmission timer expires; None: nothing to do.
+            `every_ack` for each ACK that reports delivered packets. Default: nothing to do.
+        on_loss: called for a loss event, at most once per window of data. Default: nothing to do.
+        on_timeout: called when the retransmission timer expires. Default: nothing to do.
         on_round: called once per round trip.
         params: name -> `Param`.
         state: name -> `State`, in addition to cwnd and ssthresh.
@@ -302,6 +309,8 @@ class Controller(Definition):
         header: header fields that every data packet carries, for routers to read and write: name ->
             the state variable with the value sent, or a number of words sent as 0. ``a.name`` is
             the value that the newest ACK returned, ``a.name[i]`` if the field has several words.
+        look: colour and marker in figures: a colour of `plots.COLOURS` or of Matplotlib, and one of
+            Matplotlib's markers.
 
     All branches and helpers of each rule are checked when the controller is made, and the rule is
     run once, so that a misspelt field is an error at once. The types in branches that this run
@@ -314,9 +323,9 @@ class Controller(Definition):
 
     name: str
     summary: str
-    on_ack: Rule | None = None
-    on_loss: Rule | None = None
-    on_timeout: Rule | None = None
+    on_ack: Rule = nothing
+    on_loss: Rule = nothing
+    on_timeout: Rule = nothing
     on_round: Rule | None = None
     params: Mapping[str, Param] = field(default_factory=dict)
     state: Mapping[str, State] = field(default_factory=dict)
@@ -339,6 +348,7 @@ class Controller(Definition):
     exact: bool = False
     coupled: bool = False
     header: Mapping[str, str | int] = field(default_factory=dict)
+    look: tuple[str, str] = ("#777777", "")
 
     def __post_init__(self) -> None:
         common = {*WINDOW, *(dict(GROUP_FIELDS) if self.coupled else ())}
@@ -355,14 +365,13 @@ class Controller(Definition):
                     f"controller {self.name!r}: record {name!r} is not a real number of its state:"
                     f" {', '.join(self.numbers) or 'none'}"
                 )
-        for rule_name in ("on_ack", "on_loss", "on_timeout"):
-            if getattr(self, rule_name) is None:
-                object.__setattr__(self, rule_name, nothing)
         for rule_name, rule in self.rules.items():
+            owner = f"controller {self.name!r}, {rule_name}"
             if rule is not None:
-                owner = f"controller {self.name!r}, {rule_name}"
                 check_rule(owner, rule, self._records)
                 self._try(rule_name, rule)
+            elif getattr(Controller, rule_name) is nothing:
+                raise refuse(owner, rule, "a function; leave it out if there is nothing to do")
 
     def _check_extras(self) -> None:
         """What `stamps` and `on_timer` name is there, and `window` is a choice."""
@@ -390,19 +399,7 @@ class Controller(Definition):
 
     @property
     def rules(self) -> dict[str, Rule | None]:
-        return {
-            "on_ack": self.on_ack,
-            "on_round": self.on_round,
-            "on_loss": self.on_loss,
-            "on_timeout": self.on_timeout,
-            "on_lost_packet": self.on_lost_packet,
-            "on_mark": self.on_mark,
-            "on_timer": self.on_timer,
-            "on_restart": self.on_restart,
-            "on_start": self.on_start,
-            "on_open": self.on_open,
-            "on_undo": self.on_undo,
-        }
+        return {name: getattr(self, name) for name in RULES}
 
     @property
     def extras(self) -> list[str]:

@@ -22,6 +22,14 @@ Differences from the paper
 Limits
     Flows in competitive mode that share a deep buffer only with each other may take each other for
     buffer-filling flows and keep a queue.
+
+Evidence (constants: paper; mvfst)
+    vector: velocity 1 to 16 (mvfst's test)
+        transport/test_delivery.py::test_copas_velocity_from_1_to_8
+    claim: competitive mode keeps a share beside CUBIC
+        transport/test_delivery.py::test_copas_competitive_mode_holds_a_share_beside_cubic
+    claim: keeps a queue of two packets
+        transport/test_delivery.py::test_copas_velocity_doubles_and_its_queue_is_two_packets
 """
 
 import math
@@ -142,5 +150,6 @@ copa = register(
         recovery="rack-tlp",
         window="own",
         record=("velocity", "pacing_rate"),
+        look=("blue", "*"),
     )
 )

@@ -18,6 +18,12 @@ Differences from the RFC
     (7) never reduces W. Read literally, the RFC lowers W to W_est where the look-ahead of (6) has
     already taken it further.
     An ECN mark counts as a loss.
+
+Evidence (constants: RFC)
+    closed form: 1.054 (R/p)^0.75, tables of RFC 9438
+        controllers/test_response_functions.py::test_packets_obey_the_closed_form
+    vector: window curve
+        controllers/test_highspeed.py::test_cubic_follows_its_curve
 """
 
 from tcpcc.controllers.controller import Controller
@@ -94,5 +100,6 @@ cubic = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("blue", "X"),
     )
 )

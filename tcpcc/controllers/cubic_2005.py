@@ -25,6 +25,12 @@ Differences from Linux
     all quantities are real numbers.
     The epoch goes on while the application is idle or limits the flow, as in these versions.
     `ack_ratio` and `initial_ssthresh` (100 in version 2.0) are as in BIC.
+
+Evidence (constants: Linux 2.6)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    vector: window curve, with the kernel's scaling
+        controllers/test_highspeed.py::test_cubic_2005_hurries_to_the_last_maximum_and_stays
 """
 
 import math
@@ -87,5 +93,6 @@ cubic_2005 = register(
         state={**STATE, "lost": State(0, "0 or 1", "a loss, and no timeout since")},
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("sky", "X"),
     )
 )

@@ -22,6 +22,10 @@ Taken from Linux
 Differences from the paper
     All quantities are real numbers; in the paper's pseudocode W grows by one packet per
     W/(target - W) ACKs.
+
+Evidence (constants: paper)
+    closed form: 1.17 (R/p)^0.75
+        controllers/test_response_functions.py::test_packets_obey_the_closed_form
 """
 
 from tcpcc.controllers.controller import Controller
@@ -65,5 +69,6 @@ cubic_2008 = register(
         state=STATE,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("purple", "X"),
     )
 )

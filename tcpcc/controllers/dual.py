@@ -14,6 +14,10 @@ not time such packets either.
 Differences from the papers
     Wang and Crowcroft's paper was not available. (1) also ends slow start, which Brakmo and
     Peterson do not mention: otherwise slow start would undo the reduction in the same round.
+
+Evidence (constants: paper)
+    vector: cuts an eighth when the RTT is above the middle of its range
+        controllers/test_vegas_relatives.py::test_dual_takes_an_eighth_when_the_rtt_is_past_the_middle
 """
 
 from tcpcc.controllers.controller import Controller
@@ -84,5 +88,6 @@ dual = register(
         },
         recovery="reno",
         exact=True,
+        look=("sky", "h"),
     )
 )

@@ -30,6 +30,10 @@ Taken from ns-2
     W' (``old_cwnd``). The papers write W; (3) would then compare the window in force with the delay
     of the window before, and converge in damped oscillations. The port updates every second round
     trip (`period` = 2), with `max_gain` = 1/256.
+
+Evidence (constants: paper; ns-2)
+    closed form: queues alpha packets of each flow; proportional fairness
+        models/analysis/test_equilibrium.py::test_fast_keeps_alpha_packets_of_each_flow
 """
 
 from tcpcc.controllers.controller import Controller
@@ -105,5 +109,6 @@ fast = register(
             "rounds": State(0, "", "round trips since the last update"),
         },
         recovery="sack-prr",
+        look=("#777777", "P"),
     )
 )

@@ -32,6 +32,10 @@ Differences from the paper
     Slow start and the timeout are not in the paper (B3). Where (2) reduces W below ssthresh,
     ssthresh follows.
     R in (2) is one round trip old, so W first falls below its target.
+
+Evidence (constants: paper)
+    published value: shares, throughput, fairness of its paper
+        papers/test_reproduction.py
 """
 
 from tcpcc.controllers.controller import Controller
@@ -104,5 +108,6 @@ fusion = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("black", "D"),
     )
 )

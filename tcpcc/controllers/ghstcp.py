@@ -25,6 +25,10 @@ Differences from pathload
     Means that differ only by rounding are equal (`vegas.trend`). A trend counts only if there is a
     queue (`no_queue`, as in ARENO). Without a queue the RTT varies because single packets wait for
     each other.
+
+Evidence (constants: paper)
+    vector: HSTCP without a queue, Reno while the RTT grows
+        controllers/test_highspeed.py::test_ghstcp_turns_to_reno_while_round_trip_times_rise
 """
 
 from tcpcc.controllers.areno import NO_QUEUE
@@ -141,5 +145,6 @@ ghstcp = register(
         recovery="sack-prr",
         slow_start="hystart++",
         validate=check,
+        look=("sky", "^"),
     )
 )

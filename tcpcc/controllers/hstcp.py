@@ -26,6 +26,14 @@ Differences from the RFC
     here a is at least 1. Above high_window b stays at high_decrease, as at the end of the table.
     (6): the RFC leaves the timeout to standard TCP; ssthresh = (1 - b) W is from Linux.
     ns-2 has low_p = 1.5/38^2 = 1.039e-3, so that a = 1 at W = 38; its windows are up to 3 % larger.
+
+Evidence (constants: RFC)
+    vector: the table of RFC 3649
+        controllers/test_highspeed.py::test_hstcp_table_is_the_rfc_s
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    closed form: 0.12 / p^0.835
+        controllers/test_response_functions.py::test_packets_obey_the_closed_form
 """
 
 import math
@@ -143,5 +151,6 @@ hstcp = register(
         recovery="sack-prr",
         slow_start="hystart++",
         validate=check_range,
+        look=("purple", "^"),
     )
 )

@@ -28,6 +28,12 @@ Differences from Linux
     it; Linux stores R and B_old after (4) has changed them.
 Taken from Linux
     With `integer` f is rounded down to a whole number before and after (2).
+
+Evidence (constants: Linux)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    vector: increase and back-off
+        controllers/test_linux_controllers.py::test_htcp_grows_with_the_time_since_the_last_loss
 """
 
 import math
@@ -168,5 +174,6 @@ htcp = register(
         recovery="sack-prr",
         slow_start="hystart++",
         validate=validate,
+        look=("blue", "p"),
     )
 )

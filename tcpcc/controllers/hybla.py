@@ -18,6 +18,12 @@ Differences from the paper
     ssthresh are the transport's; the paper multiplies both by rho, Linux the window.
 Taken from Linux
     W is at most `clamp`, because (2) grows steeply.
+
+Evidence (constants: Linux)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    closed form: sqrt(3/(2p)) / RTT0 in packets, trains and fluid
+        controllers/test_linux_controllers.py::test_hybla_has_the_rate_of_the_reference_round_trip
 """
 
 import math
@@ -54,5 +60,6 @@ hybla = register(
             "clamp": Param(65535, "packets", "largest window (Linux)", 2),
         },
         recovery="sack-prr",
+        look=("orange", "p"),
     )
 )

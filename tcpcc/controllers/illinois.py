@@ -22,6 +22,12 @@ alpha and beta change once per round trip. Check (alpha, beta at d_a/d_m): 4.336
 
 Differences from the paper
     None known except (7), which is from Linux.
+
+Evidence (constants: Linux)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    vector: alpha and beta follow the delay
+        controllers/test_linux_controllers.py::test_illinois_alpha_and_beta_follow_the_delay
 """
 
 from tcpcc.controllers.controller import Controller
@@ -124,5 +130,6 @@ illinois = register(
         recovery="sack-prr",
         slow_start="hystart++",
         validate=validate,
+        look=("purple", "p"),
     )
 )

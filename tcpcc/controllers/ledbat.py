@@ -12,6 +12,10 @@ Differences from RFC 6817
     (4): the RFC does not specify slow start. It ends as in LEDBAT++ (draft-irtf-iccrg-ledbat-plus-
     plus, 4.4); otherwise it overflows the buffer. The window is constant in fast recovery. The
     minutes of the base delay are counted from the flow's first delay sample.
+
+Evidence (constants: RFC)
+    closed form: queueing delay within 10 % of its target
+        transport/test_delivery.py::test_ledbat_keeps_its_target
 """
 
 import math
@@ -96,5 +100,6 @@ ledbat = register(
         every_ack=True,
         recovery="sack-prr",
         record=("queueing",),
+        look=("orange", "*"),
     )
 )

@@ -20,6 +20,14 @@ Differences from the draft
     (2) is applied per packet, with 1/W of what it adds in a round trip.
     A loss ends a slowdown. Slow start after a timeout counts as one.
     base is `a.base_rtt` in (1), and the smallest of 10 minutes in q, counted from the first RTT.
+
+Evidence (constants: draft)
+    vector: gain, increase, decrease, slowdown
+        controllers/test_ledbat_plus.py::test_additive_increase_up_to_the_target_and_multiplicative_decrease_above
+    claim: a late flow gets its share within a minute
+        controllers/test_ledbat_plus.py::test_a_late_flow_gets_its_share_within_a_minute_and_no_more
+    claim: holds its target, yields to Reno
+        controllers/test_ledbat_plus.py::test_it_holds_the_queue_at_its_target_and_yields_to_reno
 """
 
 import math
@@ -130,5 +138,6 @@ ledbat_plus = register(
         every_ack=True,
         recovery="sack-prr",
         record=("queueing", "mode"),
+        look=("orange", "8"),
     )
 )

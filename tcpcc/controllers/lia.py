@@ -16,6 +16,12 @@ path; 1/w_i sees to it that no path takes more than a TCP there. The paths are t
 Differences from the RFC
     Windows are in packets, and A is new with every ACK (the RFC allows once per window).
     A path counts from its first RTT on, and with its last window after its flow has finished.
+
+Evidence (constants: RFC)
+    vector: steps
+        controllers/test_coupled.py::test_lia_adds_what_one_tcp_on_the_best_path_would
+    claim: the RFC's three goals
+        controllers/test_coupled.py::test_between_two_bottlenecks_it_takes_the_best_of_both_at_most
 """
 
 from tcpcc.controllers.controller import Controller
@@ -68,5 +74,6 @@ lia = register(
         coupled=True,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("vermilion", "H"),
     )
 )

@@ -16,6 +16,10 @@ next cut. d_max is the second largest delay, so that one late packet does not de
 Differences from Linux
     (2) also sets ssthresh, which ends slow start; Linux would restart slow start at once and cut in
     bursts. Clocks are synchronized and exact; Linux compares timestamps of two hosts in ms.
+
+Evidence (constants: Linux)
+    claim: yields to CUBIC, fills the link alone
+        transport/test_delivery.py::test_low_priority_yields_to_cubic
 """
 
 import math
@@ -84,5 +88,6 @@ lp = register(
         },
         every_ack=True,
         recovery="sack-prr",
+        look=("purple", "*"),
     )
 )

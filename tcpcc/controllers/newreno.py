@@ -7,6 +7,12 @@ ACK, so this file only selects the recovery.
 The default recovery ``newreno`` is the impatient variant (the first partial ACK alone restarts the
 retransmission timer), ns-2's default; ``newreno-steady`` is the slow-but-steady one (each partial
 ACK restarts it). On large windows their results differ by a factor: state which one was used.
+
+Evidence (constants: RFC)
+    ns-2: to the packet
+        external/test_against_ns2.py::test_equal_to_the_packet
+    vector: a loss halves the window
+        controllers/test_controllers.py::test_a_loss_halves_the_window_in_force
 """
 
 from tcpcc.controllers.controller import Controller
@@ -24,5 +30,6 @@ newreno = register(
         params=PARAMS,
         recovery="newreno",
         slow_start="hystart++",
+        look=("orange", "o"),
     )
 )

@@ -26,6 +26,12 @@ Differences from the paper
     of the round, its thresholds would also rise until the buffer overflows.
     Slow start does not change the thresholds: the paper confines its changes to congestion
     avoidance. RTTs that differ only by rounding are equal.
+
+Evidence (constants: paper)
+    vector: thresholds up and down
+        controllers/test_controllers.py::test_newvegas_raises_its_thresholds_while_others_fill_the_queue
+    claim: gets more beside Reno than Vegas does
+        controllers/test_vegas_variants.py::test_every_variant_gets_more_beside_reno_than_vegas_does
 """
 
 from tcpcc.controllers.controller import Controller
@@ -90,5 +96,6 @@ newvegas = register(
         exact=True,
         validate=check_thresholds,
         record=RECORD,
+        look=("sky", "v"),
     )
 )

@@ -22,6 +22,12 @@ Differences from Linux
     W_sent is the number of packets sent in the last round, which every model knows; Linux records
     it with each packet. There is no floor that grows when segments are merged (TSO, LRO), and no
     externally set base RTT.
+
+Evidence (constants: Linux)
+    vector: decisions by the kernel's rule
+        controllers/test_linux_controllers.py::test_nv_gives_up_three_tenths_of_what_is_too_much
+    claim: queues at most its pad, in packets, trains and fluid
+        controllers/test_linux_controllers.py::test_nv_queues_at_most_its_pad_and_loses_nothing
 """
 
 import math
@@ -179,5 +185,6 @@ nv = register(
         recovery="sack-prr",
         chance=True,
         record=("base_rtt",),
+        look=("green", "D"),
     )
 )

@@ -19,6 +19,12 @@ Differences from the draft
     l / r^2 is the paper's and Linux' criterion; the draft writes l^2 / r.
     Windows are compared in whole packets, as in Linux. ssthresh is at least 2.
     A path counts from its first RTT on, and with its last window after its flow has finished.
+
+Evidence (constants: draft; Linux)
+    vector: steps, paths that get window and that give it
+        controllers/test_coupled.py::test_olia_moves_window_from_the_largest_to_the_best_path
+    claim: takes as much as one TCP; leaves the worse path
+        controllers/test_coupled.py::test_it_leaves_the_worse_path
 """
 
 import math
@@ -105,5 +111,6 @@ olia = register(
         coupled=True,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("blue", "H"),
     )
 )

@@ -34,6 +34,16 @@ Differences from Linux
     In (1) W is cwnd; the module keeps W at the initial window and paces by it.
     The gains of the means in (8) are those of the current ssthresh, without rounding to powers of
     two, and logarithms are exact.
+
+Evidence (constants: Linux)
+    vector: increase, alpha, reduction, pacing, virtual RTT
+        controllers/test_prague.py
+    published value: 86 of 90 shares on a test-bed (ANRW 2024), delays
+        papers/test_reproduction.py
+    published value: 294 of 300 throughputs of Prague and CUBIC flows (PAM 2025)
+        papers/test_pam25.py
+    claim: half of a DualPI2 beside CUBIC at RTTs of 5 to 20 ms
+        controllers/test_prague.py::test_short_rtts_do_not_give_prague_more
 """
 
 import math
@@ -222,5 +232,6 @@ prague = register(
         recovery="rack-tlp",
         window="own",
         record=("alpha", "frac_cwnd", "pacing_rate"),
+        look=("vermilion", "p"),
     )
 )

@@ -24,6 +24,14 @@ Differences from the paper
 Differences from ns-2
     ns-2's Vegas sender, patched with this listing, never doubles the window: ns-2 takes
     ``incr == 1`` for slow start and clears it. Here the cap of (3) doubles W, as the paper says.
+
+Evidence (constants: paper)
+    vector: the paper's listing
+        controllers/test_controllers.py::test_quick_vegas_follows_the_paper
+    closed form: queue and ramp
+        models/packet/test_closed_forms.py::test_quick_vegas_needs_the_square_root_of_the_rounds
+    published value: its paper's tables and figures
+        papers/test_reproduction.py
 """
 
 from tcpcc.controllers.controller import Controller
@@ -95,5 +103,6 @@ quick_vegas = register(
         recovery="vegas",
         validate=check_thresholds,
         record=RECORD,
+        look=("green", "^"),
     )
 )

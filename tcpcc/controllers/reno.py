@@ -18,6 +18,14 @@ Options from ns-2
     leaves the flow in congestion avoidance at W/2. Below, ns-2 continues in slow start from less
     than 2 packets. RFC 5681 halves the packets in flight, ns-2 the window in force, the smaller
     of cwnd and the receiver's limit (`Transport.flight_ssthresh`).
+
+Evidence (constants: RFC)
+    ns-2: to the packet
+        external/test_against_ns2.py::test_equal_to_the_packet
+    closed form: sawtooth, square-root law
+        models/packet/test_closed_forms.py::test_reno_obeys_the_square_root_law
+    published value: four papers' tables
+        papers/test_reproduction.py
 """
 
 import math
@@ -75,5 +83,6 @@ reno = register(
         params=PARAMS,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("vermilion", "o"),
     )
 )

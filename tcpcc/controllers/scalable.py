@@ -19,6 +19,12 @@ uses 50, hence 0.02 per ACK in large windows (older kernels: 100). low_window = 
 Differences from the paper
     The paper's `Lwnd` of 16 is `low_window`. The paper does not specify timeouts; (4) is from
     Linux.
+
+Evidence (constants: paper)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    closed form: response function
+        controllers/test_response_functions.py::test_packets_obey_the_closed_form
 """
 
 from tcpcc.controllers.controller import Controller
@@ -63,5 +69,6 @@ scalable = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("sky", "p"),
     )
 )

@@ -21,6 +21,12 @@ Differences from the paper
     The paper gives h and r in seconds, and no values. Here they are shares of B, as in htsim.
     There is no largest window: `Flow(rwnd=...)` sets one.
     RTT in (3) to (5), "once per RTT", and in (6) is the smoothed one, as in htsim.
+
+Evidence (constants: htsim)
+    vector: target, increase, decrease, resets
+        controllers/test_swift.py::test_the_target_grows_with_hops_and_shrinks_with_the_window
+    claim: queue near the target, also below a packet per RTT
+        controllers/test_swift.py::test_the_queue_stays_near_the_target_also_below_a_packet_per_round_trip
 """
 
 import math
@@ -129,5 +135,6 @@ swift = register(
         recovery="rack-tlp",
         window="own",
         record=("window", "pacing_rate"),
+        look=("blue", "8"),
     )
 )

@@ -7,6 +7,10 @@ Source: V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988.
 
 Differences from ns-2: none in the window; the transport resumes at the first unacknowledged packet
 (go-back-N), as ``Agent/TCP`` does.
+
+Evidence (constants: paper)
+    ns-2: to the packet
+        external/test_against_ns2.py::test_equal_to_the_packet
 """
 
 from tcpcc.controllers.controller import Controller
@@ -24,5 +28,6 @@ tahoe = register(
         params=PARAMS,
         recovery="tahoe",
         slow_start="hystart++",
+        look=("black", "o"),
     )
 )

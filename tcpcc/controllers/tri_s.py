@@ -19,6 +19,10 @@ Differences from the papers
     measures T1 at the start of a connection; here T1 is that of the smallest RTT. The second paper
     describes steps of one packet only; here the gain per packet is compared with T1 / 2, in slow
     start too.
+
+Evidence (constants: paper)
+    vector: grows by one packet per round up to the knee
+        controllers/test_vegas_relatives.py::test_tri_s_climbs_by_a_packet_a_round_to_the_knee_and_hovers_there
 """
 
 from tcpcc.controllers import reno
@@ -57,5 +61,6 @@ tri_s = register(
             "last_throughput": State(0, "packets/s", "T', throughput of the previous round"),
         },
         recovery="reno",
+        look=("purple", "h"),
     )
 )

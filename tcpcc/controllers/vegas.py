@@ -29,6 +29,14 @@ Taken from ns-2, with JSAC's rule where it differs
     whole number of packets. An increase in progress continues after a loss.
     The other differences of ns-2, in loss recovery and BaseRTT, are in the recovery ``vegas-ns2``.
     JSAC's BaseRTT is commonly the RTT of the first segment, the SYN: ``Transport(syn_rtt=True)``.
+
+Evidence (constants: paper)
+    ns-2: to the packet, with its recovery
+        external/test_against_ns2.py::test_equal_to_the_packet
+    closed form: queue, ramps, fairness
+        models/packet/test_closed_forms.py::test_vegas_keeps_alpha_to_beta_packets_queued_per_flow
+    published value: three papers' tables
+        papers/test_reproduction.py
 """
 
 import math
@@ -194,5 +202,6 @@ vegas = register(
         recovery="vegas",
         validate=check_thresholds,
         record=RECORD,
+        look=("blue", "s"),
     )
 )

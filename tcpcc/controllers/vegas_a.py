@@ -32,6 +32,12 @@ Differences from the author's code
     packets queued; Vegas: one), and recovers after rerouting without a trigger. Here such a flow
     recovers once any other traffic disturbs its rate.
     Where (2) does nothing, the code continues an increase in progress for another round.
+
+Evidence (constants: paper)
+    vector: the branches of its rule
+        controllers/test_controllers.py::test_vegas_a_follows_the_original
+    claim: rerouting, shares beside NewReno
+        controllers/test_vegas_variants.py::test_vegas_a_comes_back_after_rerouting
 """
 
 from tcpcc.controllers.controller import Controller
@@ -97,5 +103,6 @@ vegas_a = register(
         recovery="vegas",
         validate=check_thresholds,
         record=RECORD,
+        look=("orange", "<"),
     )
 )

@@ -25,6 +25,12 @@ Differences from the paper
     count: its frozen rounds are no evidence of other flows.
     A timeout ends aggressive mode by (4); Vegas' timeout rule and slow start follow. The loss
     recovery is Vegas' in both modes.
+
+Evidence (constants: paper)
+    vector: count of rounds
+        controllers/test_controllers.py::test_vegas_plus_counts_how_often_others_fill_the_queue
+    claim: gets more beside Reno than Vegas does
+        controllers/test_vegas_variants.py::test_every_variant_gets_more_beside_reno_than_vegas_does
 """
 
 from tcpcc.controllers.controller import Controller
@@ -115,5 +121,6 @@ vegas_plus = register(
         recovery="vegas",
         validate=check_thresholds,
         record=RECORD,
+        look=("black", ">"),
     )
 )

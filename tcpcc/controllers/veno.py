@@ -15,6 +15,12 @@ Differences from the papers
     R in (1) is the RTT of the last ACK, as in the Linux code; Linux' comment and the paper say the
     smallest RTT of the last round trip. The paper states the second line of (2) as one packet every
     other round trip.
+
+Evidence (constants: Linux)
+    ns-2: Linux' port: windows at losses within 1 %
+        external/test_linux_against_ns2.py::test_windows_at_losses
+    vector: backlog, increase, cuts
+        controllers/test_linux_controllers.py::test_veno_asks_how_long_the_queue_is
 """
 
 from tcpcc.controllers.controller import Controller
@@ -58,5 +64,6 @@ veno = register(
         state={"backlog": State(0, "packets", "N, the flow's packets in queues")},
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("green", "s"),
     )
 )

@@ -24,6 +24,14 @@ Differences from the paper
     an interval are known when four later packets have arrived (RACK). An interval that the
     application limited, or with fewer than four packets, is repeated. The rate in Mb/s assumes
     packets of `packet_size` bytes.
+
+Evidence (constants: paper; authors' code)
+    vector: utility, steps, bounds
+        controllers/test_vivace.py::test_utility_of_rate_delay_and_loss
+    closed form: loss rate that it tolerates
+        controllers/test_vivace.py::test_without_its_term_for_delay_it_takes_losses_up_to_a_share
+    claim: fills the link without a queue; shares
+        controllers/test_vivace.py::test_alone_it_uses_the_link_and_leaves_the_queue_empty
 """
 
 import math
@@ -245,5 +253,6 @@ vivace = register(
         window="own",
         chance=True,
         record=("pacing_rate", "rate", "mode"),
+        look=("orange", "D"),
     )
 )

@@ -16,6 +16,12 @@ empty.
 Differences from the papers
     The second paper prints (2) and (3) without the floor of 2 packets; the first has it.
     :mod:`tcpcc.controllers.estimators` describes how the estimators read a flow's ACKs.
+
+Evidence (constants: paper)
+    closed form: window after a loss fills the pipe
+        controllers/test_westwood.py::test_a_loss_leaves_what_fills_the_pipe
+    published value: the paper on its friendliness
+        papers/test_reproduction.py
 """
 
 from tcpcc.controllers.controller import Controller
@@ -62,5 +68,6 @@ westwood = register(
         state=BE_STATE,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("sky", "d"),
     )
 )

@@ -6,6 +6,10 @@ Westwood", GLOBECOM 2002.
 The rules are :mod:`tcpcc.controllers.westwood`'s with ABSE in place of BE. The constants of the
 estimate are from memory, so they are parameters; see
 :func:`tcpcc.controllers.estimators.update_abse`.
+
+Evidence (constants: paper)
+    closed form: window after a loss fills the pipe
+        controllers/test_westwood.py::test_a_loss_leaves_what_fills_the_pipe
 """
 
 from tcpcc.controllers.controller import Controller
@@ -40,5 +44,6 @@ westwood_abse = register(
         state=ABSE_STATE,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("black", "d"),
     )
 )

@@ -24,6 +24,12 @@ Differences from the paper
     BDPs. The bound RTTmin' <= R, which is R - diff_delay >= RTTmin, avoids the pole; at the bound a
     loss leaves W unchanged.
     The floor is 2 packets, as in Westwood.
+
+Evidence (constants: paper)
+    published value: its paper
+        papers/test_reproduction.py
+    vector: Westwood with one BDP of buffer, else Reno
+        controllers/test_westwood.py::test_with_a_buffer_of_one_bdp_rbe_is_westwood
 """
 
 from tcpcc.controllers.controller import Controller
@@ -91,5 +97,6 @@ westwood_rbe = register(
         },
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("blue", "d"),
     )
 )

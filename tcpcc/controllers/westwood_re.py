@@ -5,6 +5,10 @@ tradeoffs in TCP Westwood", ISCC 2002; K. Kaneko, J. Katto 2005, section II, eqs
 
 The rules are :mod:`tcpcc.controllers.westwood`'s with RE in place of BE. For a flow limited by its
 window RE is W / RTT, so that the window after a loss is W RTTmin / RTT.
+
+Evidence (constants: paper)
+    closed form: window after a loss fills the pipe
+        controllers/test_westwood.py::test_a_loss_leaves_what_fills_the_pipe
 """
 
 from tcpcc.controllers.controller import Controller
@@ -39,5 +43,6 @@ westwood_re = register(
         state=RE_STATE,
         recovery="sack-prr",
         slow_start="hystart++",
+        look=("purple", "d"),
     )
 )

@@ -20,6 +20,12 @@ Limits
     On a path without an XCP router no change is written, and ACKs do not change the window.
 Differences from ns-2
     R is not rounded to clock ticks. A delayed ACK returns the newest packet's change, not the sum.
+
+Evidence (constants: ns-2)
+    ns-2: windows, with XCP's router
+        controllers/test_xcp.py::test_windows_are_ns2s
+    claim: full link, empty queue, equal shares
+        controllers/test_xcp.py::test_the_link_is_full_the_queue_is_not_and_shares_are_equal
 """
 
 from tcpcc.controllers.controller import Controller
@@ -73,5 +79,6 @@ xcp = register(
         },
         header={"xcp_rtt": "known_rtt", "xcp_spacing": "spacing", "xcp_change": "demand"},
         recovery="newreno",
+        look=("black", "*"),
     )
 )

@@ -29,8 +29,7 @@ def sample_of(flow: ResolvedFlow) -> np.ndarray:
 
     Fields that nothing fills in for its controller are NaN.
     """
-    assert flow.controller is not None
-    sample = record_of(flow.controller.sample_dtype)
+    sample = record_of(flow.algorithm.sample_dtype)
     for name in OF_PACKETS:
         sample[name] = math.nan
     sample["packet_size"], sample["hops"] = flow.spec.packet_size, flow.hops
@@ -39,8 +38,7 @@ def sample_of(flow: ResolvedFlow) -> np.ndarray:
 
 def place_of(flow: ResolvedFlow, name: str) -> int:
     """Byte offset of a variable in the state of a flow's controller; 0 if it does not exist."""
-    assert flow.controller is not None
-    fields: Any = flow.controller.state_dtype.fields
+    fields: Any = flow.algorithm.state_dtype.fields
     return fields[name][1] if name in fields else 0
 
 
@@ -70,8 +68,7 @@ class ControllerMemory:
         Raises:
             TcpccError: a rule does not compile.
         """
-        controller = flow.controller
-        assert controller is not None
+        controller = flow.algorithm
         addresses, params, first_state = self._compiled(controller)
         for name, rule in addresses.items():
             if name in row.dtype.names:
@@ -91,8 +88,8 @@ class ControllerMemory:
 
     def _join(self, flow: ResolvedFlow, state: np.ndarray) -> None:
         """Make the state of a coupled controller a member of its flow's group."""
-        name = getattr(flow.spec, "group", None)
-        if name is None or flow.controller is None or not flow.controller.coupled:
+        name = flow.spec.group
+        if name is None or not flow.algorithm.coupled:
             return
         members = self._groups.setdefault(name, [])
         members.append(state)

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 def items_of(flow: ResolvedFlow, syn: bool) -> Records:
     """The records ITEM of a flow's `writes`; `syn` as in :func:`draw_all`."""
-    spec: Any = flow.spec
-    writes = getattr(spec, "writes", ())
+    writes = flow.spec.writes
     items: Any = np.zeros(len(writes), ITEM)
-    limit, before = int(syn and len(writes) > 0 and spec.transport.handshake), 0.0
+    limit, before = int(syn and len(writes) > 0 and flow.tcp.transport.handshake), 0.0
     for k, (time, size) in enumerate(writes):
         limit = ENDLESS if size is None else min(limit + size, ENDLESS)
         items["limit"][k], items["gap"][k], before = limit, time - before, time
@@ -128,7 +127,7 @@ def recorded_items(world: Any) -> dict[str, Any] | None:
 
 def _writes(world: Any, k: int) -> Any:
     flows = world.resolved.flows
-    return getattr(flows[k].spec, "writes", ()) if k < len(flows) else ()
+    return flows[k].spec.writes if k < len(flows) else ()
 
 
 def _writes_begun(world: Any, k: int) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """The evidence for each controller: its source, its constants, its tests.
 
-The facts are in ``tcpcc/controllers/evidence.toml``.
+The facts are in the docstring of the controller's file, in its last section: the source of the
+default constants, then the kind of each test, what it compares, and where it is::
+
+    Evidence (constants: RFC)
+        closed form: 1.054 (R/p)^0.75, tables of RFC 9438
+            controllers/test_response_functions.py::test_packets_obey_the_closed_form
+
+Tests that run over all controllers are not listed.
 """
 
 from __future__ import annotations
 
-import tomllib
+import re
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from tcpcc.controllers import CONTROLLERS
@@ -46,28 +51,33 @@ class Evidence:
         """The tests in one line."""
         if not self.tests:
             return "only the tests that every controller must pass"
-        return "; ".join(f"{each.kind}: {each.what}" for each in self.tests)
+        return "; ".join(f"{test.kind}: {test.what}" for test in self.tests)
 
 
-@lru_cache(maxsize=1)
-def evidence() -> dict[str, Evidence]:
-    """The evidence for each controller of the package, by name."""
-    text = files("tcpcc.controllers").joinpath("evidence.toml").read_text(encoding="utf-8")
-    return {
-        name: Evidence(one["constants"], tuple(Check(*each) for each in one["tests"]))
-        for name, one in tomllib.loads(text).items()
-    }
+_SECTION = re.compile(r"^Evidence \(constants: (.+)\)\n((?: .*\n?)*)", re.MULTILINE)
+_TEST = re.compile(r"^ {4}(\S[^:]*): ((?:.|\n)*?)\n {8}(\S+)$", re.MULTILINE)
+
+
+def evidence_of(name: str) -> Evidence | None:
+    """The evidence for a controller; None if its file has none."""
+    section = _SECTION.search(getattr(CONTROLLERS.module_of(name), "__doc__", None) or "")
+    if section is None:
+        return None
+    tests = _TEST.findall(section[2])
+    return Evidence(
+        section[1], tuple(Check(kind, " ".join(what.split()), test) for kind, what, test in tests)
+    )
 
 
 def evidence_table() -> pd.DataFrame:
     """A table of the registered controllers, with columns `controller`, `source`, `constants` and
-    `tests`. For a user's own controller `constants` and `tests` are empty.
+    `tests`, which are empty for a controller whose file names none.
     """
     import pandas as pd
 
-    known = evidence()
     rows = []
     for name, controller in CONTROLLERS.items():
-        facts = (known[name].constants, known[name].words) if name in known else ("", "")
+        known = evidence_of(name)
+        facts = (known.constants, known.words) if known else ("", "")
         rows.append((name, controller.source, *facts))
     return pd.DataFrame(rows, columns=["controller", "source", "constants", "tests"])

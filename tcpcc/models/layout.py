@@ -11,7 +11,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Route:
-    """The queueing links on the path of some flows, and the delays between these links.
+    """The queueing links on the path of a flow, and the delays between these links.
 
     Attributes:
         links: indices into the scenario's links, data path first.
@@ -35,7 +35,6 @@ class Route:
             transmission and propagation delay of a link belong to the delay after it.
         after: delay in s from the last link back to the sender.
         to_receiver: delay in s from the last data link to the receiver.
-        flows: indices of the scenario's flows on this route.
     """
 
     links: tuple[int, ...]
@@ -43,7 +42,6 @@ class Route:
     before: list[float]
     after: float
     to_receiver: float
-    flows: list[int] = field(default_factory=list)
 
     @property
     def base_rtt(self) -> float:
@@ -103,8 +101,6 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
             add(i, source, rate)
             if links[i].rate < rate:
                 source, rate = ("link", i), links[i].rate
-        if isinstance(flow.spec, CBR):
-            continue
         rate *= flow.spec.ack_size / flow.spec.packet_size
         for i in flow.reverse:
             add(i, (f"acks, {source[0]}", source[1]), rate)
@@ -137,19 +133,6 @@ def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
     return order[::-1]
 
 
-def find_routes(resolved: Resolved, kept: list[int]) -> list[Route]:
-    """The routes of all flows. Flows on one route have bit-identical delays."""
-    routes: dict[tuple[object, ...], Route] = {}
-    for k, flow in enumerate(resolved.flows):
-        route = route_of(resolved.links, flow, set(kept))
-        key = (
-            isinstance(flow.spec, CBR), route.links, route.n_forward,
-            *route.before, route.after, route.to_receiver,
-        )  # fmt: skip
-        routes.setdefault(key, route).flows.append(k)
-    return list(routes.values())
-
-
 def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route:
     """The route of one flow over `links`; the links in `kept` can hold a queue."""
     bits = 8.0 * flow.spec.packet_size
@@ -161,7 +144,7 @@ def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route
     for number, i in enumerate((*flow.forward, *flow.reverse)):
         if number == len(flow.forward):
             to_receiver, n_forward = delay, len(passed)
-            bits = 8.0 * getattr(flow.spec, "ack_size", 0)
+            bits = 8.0 * flow.spec.ack_size
         if i in kept:
             passed.append(i)
             before.append(delay)

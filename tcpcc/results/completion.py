@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tcpcc.errors import positive
 from tcpcc.results.flow_rows import rows_of
 from tcpcc.results.recording import base_rtts
-from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,19 +92,17 @@ def summary(times: pd.DataFrame, sizes: Sequence[float] | None = None) -> pd.Dat
 
 def _size(resolved: Resolved, place: int) -> float:
     """Size of a flow, packets; 0 if it is endless, CBR or a workload."""
-    spec = resolved.rows[place].spec
-    if place < len(resolved.flows) and isinstance(spec, Flow) and spec.size is not None:
-        return float(spec.size)
-    return 0.0
+    size = resolved.rows[place].spec.size
+    return float(size) if place < len(resolved.flows) and size is not None else 0.0
 
 
 def _ideals(resolved: Resolved) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each row: time of the handshake, and of a packet on the slowest link, s."""
     handshake, packet = np.zeros(len(resolved.rows)), np.zeros(len(resolved.rows))
     for k, flow in enumerate(resolved.rows):
-        spec = flow.spec
-        if isinstance(spec, CBR):
+        if not flow.is_tcp:
             continue
+        spec = flow.tcp
         packet[k] = max(8 * spec.packet_size / resolved.links[i].rate for i in flow.forward)
         if spec.transport.handshake:
             links = [resolved.links[i] for i in (*flow.forward, *flow.reverse)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tcpcc.controllers.controller import CONTROLLERS, Controller
 from tcpcc.errors import unknown
 from tcpcc.results.run import Run
 
@@ -19,29 +20,12 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"
 )  # fmt: skip
+COLOURS = dict(
+    zip(("blue", "vermilion", "green", "purple", "orange", "sky", "black"), PALETTE, strict=True)
+)
+"""By the names that controllers use (`Controller.look`), instead of Matplotlib's."""
 GREY = "0.55"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.2)), (0, (1.6, 1)), (0, (6, 1.2, 1.4, 1.2)))
-
-ALGORITHMS: Mapping[str, tuple[str, str]] = {
-    "reno": (VERMILION, "o"), "newreno": (ORANGE, "o"), "tahoe": (BLACK, "o"),
-    "vegas": (BLUE, "s"), "quick_vegas": (GREEN, "^"), "newvegas": (SKY, "v"),
-    "vegas_a": (ORANGE, "<"), "vegas_plus": (BLACK, ">"), "adavegas": (PURPLE, "s"),
-    "dual": (SKY, "h"), "card": (GREEN, "h"), "tri_s": (PURPLE, "h"), "veno": (GREEN, "s"),
-    "fusion": (BLACK, "D"), "areno": (BLUE, "D"), "compound": (GREEN, "v"), "hstcp": (PURPLE, "^"),
-    "ghstcp": (SKY, "^"), "bic": (ORANGE, "P"), "bic_2004": (BLUE, "P"), "cubic": (BLUE, "X"),
-    "cubic_2005": (SKY, "X"), "cubic_2008": (PURPLE, "X"), "fast": ("#777777", "P"),
-    "westwood": (SKY, "d"), "westwood_rbe": (BLUE, "d"), "westwood_plus": (ORANGE, "d"),
-    "westwood_re": (PURPLE, "d"), "westwood_abse": (BLACK, "d"),
-    "htcp": (BLUE, "p"), "hybla": (ORANGE, "p"), "illinois": (PURPLE, "p"),
-    "scalable": (SKY, "p"), "africa": (GREEN, "p"), "yeah": (BLACK, "p"),
-    "bbr": (GREEN, "*"), "copa": (BLUE, "*"), "ledbat": (ORANGE, "*"), "lp": (PURPLE, "*"),
-    "cdg": (SKY, "*"), "dctcp": (VERMILION, "*"), "xcp": (BLACK, "*"),
-    "bbr2": (GREEN, "X"), "bbr3": (SKY, "D"), "vivace": (ORANGE, "D"), "nv": (GREEN, "D"),
-    "abe": (VERMILION, "s"), "ledbat_plus": (ORANGE, "8"), "swift": (BLUE, "8"),
-    "prague": (VERMILION, "p"), "lia": (VERMILION, "H"), "olia": (BLUE, "H"), "balia": (GREEN, "H"),
-}  # fmt: skip
-"""Colour and marker of each algorithm, the same in every figure. Two algorithms of the same colour
-have different markers; algorithms that papers draw together also differ in greyscale."""
 
 PACKET_LOOK: Mapping[str, Any] = {"ls": "-"}
 FLUID_LOOK: Mapping[str, Any] = {"ls": DASHES[1], "mfc": "white"}
@@ -97,9 +81,21 @@ def style() -> Iterator[None]:
         yield
 
 
-def colour(algorithm: str) -> str:
-    """Colour of a controller by its name; grey for a controller without an entry."""
-    return ALGORITHMS.get(algorithm, ("#777777", ""))[0]
+def look(controller: str) -> tuple[str, str]:
+    """Colour and marker of a controller, the same in every figure; grey if it is not registered.
+
+    Two built-in controllers of the same colour have different markers; those that papers draw
+    together also differ in greyscale.
+    """
+    if controller not in CONTROLLERS:
+        return Controller.look
+    name, marker = CONTROLLERS[controller].look
+    return COLOURS.get(name, name), marker
+
+
+def colour(controller: str) -> str:
+    """Colour of a controller; see `look`."""
+    return look(controller)[0]
 
 
 def shade(of: str, lightness: float) -> tuple[float, float, float]:
@@ -128,7 +124,7 @@ def finished(figure: Figure) -> Figure:
 
 
 def times_of(run: Run, after: float, before: float | None) -> tuple[NDArray[np.float64], slice]:
-    bins, _ = run._window(after, before)
+    bins = run.window(after, before).bins
     return run.data["time"].values[bins], bins
 
 
@@ -174,7 +170,7 @@ def shown_link(run: Run, link: str | None) -> str:
     Raises:
         ScenarioError: the link is unknown, or no link was recorded.
     """
-    return run._link(link or next(iter(run.links), None))
+    return run.recorded_link(link or next(iter(run.links), None))
 
 
 def queue_label(run: Run, link: str) -> str:

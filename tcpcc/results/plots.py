@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from tcpcc.errors import ScenarioError
 from tcpcc.results.comparison import compare
 from tcpcc.results.figure import (
-    ALGORITHMS,
     BLACK,
     BLUE,
+    COLOURS,
     DASHES,
     FLUID_LOOK,
     GREEN,
@@ -38,6 +38,7 @@ from tcpcc.results.figure import (
     dress,
     finished,
     legend,
+    look,
     new_axes,
     one,
     queue_label,
@@ -59,9 +60,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "ALGORITHMS", "BLACK", "BLUE", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
+    "BLACK", "BLUE", "COLOURS", "DASHES", "FLUID_LOOK", "GREEN", "GREY", "ORANGE", "PACKET_LOOK",
     "PALETTE", "PUBLISHED_LOOK", "PURPLE", "REFERENCE_LOOK", "SKY", "VERMILION", "WIDTH",
-    "basic_behaviour", "colour", "compare", "cwnd", "in_flight", "phase_plane", "queue",
+    "basic_behaviour", "colour", "compare", "cwnd", "in_flight", "look", "phase_plane", "queue",
     "rate_unit", "rtt", "shade", "style", "throughput", "topology", "topology_height",
     "vegas_trace",
 ]  # fmt: skip
@@ -88,7 +89,7 @@ def cwnd(
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
-        windows = run._variable("cwnd").values[bins]
+        windows = run.variable("cwnd").values[bins]
         thresholds = run.data["ssthresh"].values[bins]
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
@@ -156,7 +157,7 @@ def _lines(
         times, bins = times_of(run, after, before)
         if name not in run.data:
             raise ScenarioError(f"{name}: not in this run: only traces of other programs have it")
-        series = run._variable(name).values[bins] * scale
+        series = run.variable(name).values[bins] * scale
         names = _controlled(run) if flows is None else run.select(flows)
         for members, look in _groups(run, names):
             crowd: dict[str, Any] = {"lw": 0.6, "alpha": 0.6} if len(members) > 1 else {}
@@ -188,7 +189,7 @@ def queue(
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
         name = shown_link(run, link)
-        run._variable("queue")
+        run.variable("queue")
         record = run.data.sel(link=name)
         mean, peak = record["queue"].values[bins], record["queue_max"].values[bins]
         ax.fill_between(times, mean, peak, color=BLUE, alpha=0.25, lw=0, label="largest")

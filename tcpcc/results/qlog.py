@@ -58,14 +58,13 @@ def _facts(run: Run, chosen: set[int]) -> dict[str, Any]:
     """What `tcpcc.traces.read_qlog` needs besides the events."""
     attrs = run.data.attrs
     flows = {}
-    specs = [row.spec for row in recorded_rows(run)]
+    rows = recorded_rows(run)
     for number in chosen:
         index = run.row_of(number)
         row = run.data.isel(flow=index)
         numbers = ("packet_size", "payload", "start", "finished", "base_rtt")
         facts: dict[str, Any] = {name: _number(float(row[name])) for name in numbers}
-        transport = getattr(specs[index], "transport", None)
-        facts["syn"] = int(transport is not None and transport.handshake)  # packets
+        facts["syn"] = int(rows[index].is_tcp and rows[index].tcp.transport.handshake)  # packets
         flows[run.connection(number)] = facts | {"controller": str(row["controller"].item())}
     return {
         **{name: attrs[name] for name in ("duration", "interval")},

@@ -317,9 +317,9 @@ def dataset(
 def _owners(name: str, rows: Sequence[ResolvedFlow]) -> dict[str, State]:
     """The variable by the controllers of the flows that record it."""
     return {
-        row.controller.name: row.controller.state[name]
+        row.algorithm.name: row.algorithm.state[name]
         for row in rows
-        if row.controller is not None and name in row.recorded_states
+        if row.is_tcp and name in row.recorded_states
     }
 
 
@@ -385,7 +385,7 @@ def _facts_of_flows(rows: Sequence[ResolvedFlow]) -> dict[str, ArrayLike]:
     flows = [row.spec for row in rows]
     return {
         "controller": _controllers(rows),
-        "group": np.array([getattr(row.spec, "group", None) or row.name for row in rows], str),
+        "group": np.array([row.spec.group or row.name for row in rows], str),
         "count": [getattr(f, "count", 1) for f in flows],
         "start": [f.start for f in flows],
         "stop": [math.nan if f.stop is None else f.stop for f in flows],
@@ -477,10 +477,10 @@ def base_rtts(resolved: Resolved) -> NDArray[np.float64]:
     """
     result = np.full(len(resolved.rows), math.nan)
     for i, flow in enumerate(resolved.rows):
-        if flow.controller is not None:
+        if flow.is_tcp:
             out = [resolved.links[k] for k in flow.forward]
             back = [resolved.links[k] for k in flow.reverse]
-            size, ack_size = flow.spec.packet_size, getattr(flow.spec, "ack_size", 0)
+            size, ack_size = flow.spec.packet_size, flow.spec.ack_size
             result[i] = sum(link.delay + 8 * size / link.rate for link in out)
             result[i] += sum(link.delay + 8 * ack_size / link.rate for link in back)
     return result

@@ -1,8 +1,7 @@
 """A run: its record (:mod:`tcpcc.results.recording`) and methods to analyse it.
 
-Time windows. Every method takes `after` and `before` (s) and uses the bins whose END lies in
-(after, before]. A time window that does not coincide with bin edges is therefore rounded to whole
-bins; rates are divided by the time that these bins cover.
+Methods with `after` and `before` (s) look at a time window, (0, end] by default: they are those of
+:mod:`tcpcc.results.window`.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError, real, unknown
 from tcpcc.files import whole_file
-from tcpcc.results import convergence, metrics, netcdf
-from tcpcc.results.recording import EVENTS, ROUNDING, bins_within
+from tcpcc.results import completion, convergence, delays, metrics, netcdf, tables
+from tcpcc.results.recording import ROUNDING
+from tcpcc.results.window import Count, Window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +33,6 @@ Selection = str | Iterable[str] | None
 """A flow's name, a controller's name (all its flows), a workload's name, several of these, or
 None for all flows."""
 
-_OF_EACH = (
-    "controller",
-    "count",
-    "start",
-    "packet_size",
-)  # needed by `totals` in addition to the sums
 _VOLATILE = ("cpu_seconds", "driver", "version")  # may differ between identical runs
 
 
@@ -96,45 +90,110 @@ class Run:
 
         return cite(None if "source" in self.data.attrs else self.scenario, more)
 
-    # Rates.
+    # Time windows.
+
+    def window(self, after: float = 0.0, before: float | None = None) -> Window:
+        """A time window, which has the measures below.
+
+        >>> settled = run.window(after=20)  # doctest: +SKIP
+        >>> settled.jain_index(), settled.utilization("bottleneck")  # doctest: +SKIP
+
+        Args:
+            after: start, s.
+            before: end, s. Default: the end of the run.
+        """
+        return Window(self, after, before)
 
     def throughput(
         self,
         after: float = 0.0,
         before: float | None = None,
         payload: bool = False,
-        count: Literal["delivered", "sent"] = "delivered",
+        count: Count = "delivered",
     ) -> xr.DataArray:
-        """Mean throughput of each flow over a time window, bit/s, dims (flow).
-
-        A row that stands for several flows (``data["count"]``: the fluid model and the hybrid run
-        a large `count` as representatives) has their sum.
-
-        The mean is over the whole time window, even if the flow was active only in part of it.
-
-        Args:
-            after, before: time window, s. Default: the whole run.
-            payload: count only the data, without headers (this is `goodput`).
-            count: "delivered" counts a packet when it first reaches the receiver; "sent" when it
-                is first sent, like ns-2 scripts that read the highest sequence number.
-        """
-        self._variable("payload" if payload else "packet_size")
-        return self._rate(after, before, payload, self._packets(count))
-
-    def _rate(
-        self, after: float, before: float | None, payload: bool, counted: xr.DataArray
-    ) -> xr.DataArray:
-        """Packets `counted` in each bin as a mean rate; NaN where a trace does not contain them."""
-        bins, seconds = self._window(after, before)
-        packets = counted.isel(time=bins).sum("time", skipna=False)
-        size = self.data["payload" if payload else "packet_size"]
-        rate = packets * size * 8 / seconds
-        kind = "goodput" if payload else "throughput"
-        return rate.rename(kind).assign_attrs(units="bit/s", long_name=f"mean {kind}")
+        """Mean throughput of each flow, bit/s, dims (flow): `Window.throughput`."""
+        return self.window(after, before).throughput(payload, count)
 
     def goodput(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
         """Mean rate of payload delivered to each receiver, each byte once, bit/s, dims (flow)."""
-        return self.throughput(after, before, payload=True)
+        return self.window(after, before).goodput()
+
+    def utilization(
+        self,
+        link: str | None = None,
+        after: float = 0.0,
+        before: float | None = None,
+        payload: bool = False,
+    ) -> float:
+        """Used fraction of a link's capacity: `Window.utilization`."""
+        return self.window(after, before).utilization(link, payload)
+
+    def busiest_link(self, after: float = 0.0, before: float | None = None) -> str:
+        """Name of the recorded link with the largest `utilization`."""
+        return self.window(after, before).busiest_link()
+
+    def jain_index(
+        self, after: float = 0.0, before: float | None = None, flows: Selection = None
+    ) -> float:
+        """Jain's fairness index of the throughputs of active flows: `Window.jain_index`."""
+        return self.window(after, before).jain_index(flows)
+
+    def throughput_ratio(
+        self, a: Selection, b: Selection, after: float = 0.0, before: float | None = None
+    ) -> float:
+        """Ratio of the mean throughputs of flows `a` and `b`: `Window.throughput_ratio`.
+
+        >>> run.throughput_ratio("vegas", "reno", after=20)  # doctest: +SKIP
+        """
+        return self.window(after, before).throughput_ratio(a, b)
+
+    def queue_stats(
+        self, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> metrics.QueueStats:
+        """Mean, standard deviation, median, 95 % quantile and maximum of a queue, packets."""
+        return self.window(after, before).queue_stats(link)
+
+    def queue_mean(
+        self, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> float:
+        """Time-averaged number of waiting packets."""
+        return self.window(after, before).queue_stats(link).mean
+
+    def queue_max(
+        self, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> float:
+        """Largest number of waiting packets."""
+        return self.window(after, before).queue_stats(link).max
+
+    def queue_quantile(
+        self, q: float, after: float = 0.0, before: float | None = None, link: str | None = None
+    ) -> float:
+        """Queue length not exceeded for a fraction `q` of the time, packets (from bin means)."""
+        return self.window(after, before).queue_quantile(q, link)
+
+    def loss_rate(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
+        """Dropped over sent data packets, dims (flow): `Window.loss_rate`."""
+        return self.window(after, before).loss_rate()
+
+    def drop_rate(
+        self, link: str | None = None, after: float = 0.0, before: float | None = None
+    ) -> float:
+        """Packets dropped at a link over packets that arrived at it; NaN if no packet arrived."""
+        return self.window(after, before).drop_rate(link)
+
+    def summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
+        """Table with one row per flow: rates, window, RTT, losses; see `Window.summary`."""
+        return self.window(after, before).summary()
+
+    def link_summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
+        """Table with one row per recorded link: rate, utilization, queue, drop rate."""
+        return self.window(after, before).link_summary()
+
+    def active(self, after: float = 0.0, before: float | None = None) -> list[str]:
+        """Flows with a controller that were active, from start to stop or finish, in the window."""
+        return self.window(after, before).active()
+
+    # The whole run.
 
     def by_group(self, values: xr.DataArray) -> xr.DataArray:
         """Sums over the flows of each group, of values with the dimension flow.
@@ -157,80 +216,8 @@ class Run:
                 Default: the bins of the record.
             payload: count only the data, without headers.
         """
-        bits = (
-            self._packets("delivered") * self._variable("payload" if payload else "packet_size") * 8
-        )
-        return _per_second(bits, width).rename("throughput")
-
-    def utilization(
-        self,
-        link: str | None = None,
-        after: float = 0.0,
-        before: float | None = None,
-        payload: bool = False,
-    ) -> float:
-        """Used fraction of a link's capacity; see `metrics.utilization`.
-
-        Args:
-            link: name of the link. May be left out if only one is recorded.
-            after, before: time window, s. Default: the whole run.
-            payload: count the payload delivered by the flows over this link, not the bits that the
-                link sent.
-        """
-        name = self._link(link)
-        bins, seconds = self._window(after, before)
-        capacity = float(self.data["capacity"].sel(link=name).isel(time=bins).sum())
-        if payload:
-            rates = self.goodput(after, before).values
-            bits = float(rates[self.data["crosses"].sel(link=name).values].sum() * seconds)
-        else:
-            bits = float(self.data["sent_bits"].sel(link=name).isel(time=bins).sum())
-        return metrics.utilization(bits, capacity / seconds, seconds) if capacity else math.nan
-
-    def busiest_link(self, after: float = 0.0, before: float | None = None) -> str:
-        """Name of the recorded link with the largest `utilization` in a time window."""
-        first = self._link(self.links[0] if self.links else None)
-        at_work = self.data[["sent_bits", "capacity"]].isel(time=self._window(after, before)[0])
-        bits, capacity = (at_work[name].sum("time").values for name in ("sent_bits", "capacity"))
-        shares = np.divide(bits, capacity, out=np.zeros(len(bits)), where=capacity > 0)
-        return self.links[int(shares.argmax())] if shares.any() else first
-
-    def jain_index(
-        self, after: float = 0.0, before: float | None = None, flows: Selection = None
-    ) -> float:
-        """Jain's fairness index of the flows' throughputs; see `metrics.jain_index`.
-
-        A row that stands for N flows counts as N flows with 1/N of its throughput.
-
-        Args:
-            after, before: time window, s. Default: the whole run.
-            flows: flows to include. Default: the flows with a controller that were active in the
-                time window, so that a flow that has not started or has stopped does not lower the
-                index.
-        """
-        names = self._compared(after, before, flows)
-        rates = self.throughput(after, before).sel(flow=names)
-        return metrics.jain_index(rates.values, count=self._counts(names))
-
-    def throughput_ratio(
-        self, a: Selection, b: Selection, after: float = 0.0, before: float | None = None
-    ) -> float:
-        """Ratio of the mean throughputs of flows `a` and `b`; see `metrics.throughput_ratio`.
-
-        A row that stands for N flows counts as N flows.
-
-        >>> run.throughput_ratio("vegas", "reno", after=20)  # doctest: +SKIP
-        """
-        rates = self.throughput(after, before)
-        one, other = self.select(a), self.select(b)
-        return metrics.throughput_ratio(
-            rates.sel(flow=one).values,
-            rates.sel(flow=other).values,
-            self._counts(one),
-            self._counts(other),
-        )
-
-    # Queues.
+        size = self.variable("payload" if payload else "packet_size")
+        return _per_second(self.variable("delivered") * size * 8, width).rename("throughput")
 
     def queue(self, link: str | None = None) -> xr.DataArray:
         """Packets waiting at a link, mean over each bin, dims (time).
@@ -238,82 +225,16 @@ class Run:
         Args:
             link: name of the link. May be left out if only one is recorded.
         """
-        name = self._link(link)
-        return self._variable("queue").sel(link=name)
-
-    def queue_stats(
-        self, after: float = 0.0, before: float | None = None, link: str | None = None
-    ) -> metrics.QueueStats:
-        """Mean, standard deviation, median, 95 % quantile and maximum of a queue, packets."""
-        self._variable("queue")
-        return self._queue_stats(after, before, link)
-
-    def _queue_stats(
-        self, after: float, before: float | None, link: str | None
-    ) -> metrics.QueueStats:
-        """`queue_stats`; NaN where a trace does not contain it."""
-        name = self._link(link)
-        bins, _ = self._window(after, before)
-        queue, peak = (self.data[v].sel(link=name).values[bins] for v in ("queue", "queue_max"))
-        return metrics.queue_stats(queue, self._widths()[bins], peak)
-
-    def queue_mean(
-        self, after: float = 0.0, before: float | None = None, link: str | None = None
-    ) -> float:
-        """Time-averaged number of waiting packets."""
-        return self.queue_stats(after, before, link).mean
-
-    def queue_max(
-        self, after: float = 0.0, before: float | None = None, link: str | None = None
-    ) -> float:
-        """Largest number of waiting packets."""
-        return self.queue_stats(after, before, link).max
-
-    def queue_quantile(
-        self, q: float, after: float = 0.0, before: float | None = None, link: str | None = None
-    ) -> float:
-        """Queue length not exceeded for a fraction `q` of the time, packets (from bin means)."""
-        bins, _ = self._window(after, before)
-        return metrics.quantile(self.queue(link).values[bins], q, self._widths()[bins])
-
-    # Losses.
-
-    def loss_rate(self, after: float = 0.0, before: float | None = None) -> xr.DataArray:
-        """Dropped over sent data packets, dims (flow); NaN if no packet was sent.
-
-        Lost ACKs do not count: ``data["acks_dropped"]`` has them.
-        """
-        for name in ("dropped", "sent"):
-            self._variable(name)
-        return self._loss_rate(after, before)
-
-    def _loss_rate(self, after: float, before: float | None) -> xr.DataArray:
-        """`loss_rate`; NaN where a trace does not contain it."""
-        bins, _ = self._window(after, before)
-        dropped, sent = (
-            self.data[v].isel(time=bins).sum("time", skipna=False) for v in ("dropped", "sent")
-        )
-        return (dropped / sent.where(sent > 0)).rename("loss_rate").assign_attrs(units="1")
-
-    def drop_rate(
-        self, link: str | None = None, after: float = 0.0, before: float | None = None
-    ) -> float:
-        """Packets dropped at a link over packets that arrived at it; NaN if no packet arrived."""
-        self._variable("drops")
-        return self._drop_rate(link, after, before)
-
-    def _drop_rate(self, link: str | None, after: float, before: float | None) -> float:
-        """`drop_rate`; NaN where a trace does not contain it."""
-        at_link = self.data.sel(link=self._link(link)).isel(time=self._window(after, before)[0])
-        return metrics.loss_rate(float(at_link["drops"].sum()), float(at_link["arrived"].sum()))
+        name = self.recorded_link(link)
+        return self.variable("queue").sel(link=name)
 
     def retransmissions(self) -> xr.DataArray:
         """Retransmitted packets in the whole run, dims (flow)."""
-        return self._variable("retransmitted").sum("time", keep_attrs=True, skipna=False)
+        return self.variable("retransmitted").sum("time", keep_attrs=True, skipna=False)
 
     def timeouts(self) -> xr.DataArray:
         """Retransmission timeouts in the whole run, dims (flow)."""
-        return self._variable("timeouts")
+        return self.variable("timeouts")
 
     def totals(self) -> pd.DataFrame:
         """Totals of every flow over the whole run, including flows with ``record=False``.
@@ -324,36 +245,7 @@ class Run:
         `delivered` (packets; see `recording.TOTALS`), `throughput_mbps` (of delivered packets, over
         the whole run), `loss_events`, `timeouts`, `finished_s`.
         """
-        import pandas as pd
-
-        from tcpcc.results.recording import TOTALS
-
-        data = self.data
-        if "each" in data.dims:
-            found = {name: data[f"each_{name}"].values for name in (*TOTALS, *_OF_EACH)}
-            names = data["each"].values
-        else:
-            found = {name: data[name].values for name in (*TOTALS, *_OF_EACH)}
-            for name in ("sent", "retransmitted", "delivered"):
-                found[name] = found[name].sum(axis=0)
-            names = data["flow"].values
-        found |= {name: found[name].astype(float) for name in TOTALS}
-        rate = found["delivered"] * found["packet_size"] * 8e-6 / self.duration
-        return pd.DataFrame(
-            {
-                "controller": found["controller"],
-                "count": found["count"],
-                "start_s": found["start"],
-                "sent": found["sent"],
-                "retransmitted": found["retransmitted"],
-                "delivered": found["delivered"],
-                "throughput_mbps": rate,
-                "loss_events": found["loss_events"],
-                "timeouts": found["timeouts"],
-                "finished_s": found["finished"],
-            },
-            index=pd.Index([str(name) for name in names], name="flow"),
-        )
+        return tables.totals(self)
 
     # Completion times.
 
@@ -376,8 +268,6 @@ class Run:
           transmission time of each further packet on the slowest link.
         - `slowdown`: `fct_s` / `ideal_s`.
         """
-        from tcpcc.results import completion
-
         return completion.table(self)
 
     def fct_summary(self, sizes: Sequence[float] | None = None) -> pd.DataFrame:
@@ -390,8 +280,6 @@ class Run:
         Unfinished transfers enter only `count`. In a congested run the times therefore look too
         good: compare `finished` with `count`.
         """
-        from tcpcc.results import completion
-
         return completion.summary(self.fct(), sizes)
 
     # Transients.
@@ -418,18 +306,18 @@ class Run:
         Returns:
             seconds, or base RTTs; NaN if the window does not settle. The resolution is one bin.
         """
-        one = self.data.sel(flow=self._flow(flow))
-        self._variable("cwnd")
-        begin = float(one["start"]) if event is None else real("event", event, unit="s")
-        tick = self._rounding()
+        of_flow = self.data.sel(flow=self.recorded_flow(flow))
+        self.variable("cwnd")
+        begin = float(of_flow["start"]) if event is None else real("event", event, unit="s")
+        rounding = ROUNDING * float(self.data.attrs["interval"])  # of a bin's end
         seconds = metrics.convergence_time(
-            one["time"].values,
-            one["cwnd"].values,
+            of_flow["time"].values,
+            of_flow["cwnd"].values,
             begin,
-            None if before is None else real("before", before, unit="s") + tick,
+            None if before is None else real("before", before, unit="s") + rounding,
             band,
         )
-        return metrics.in_base_rtts(seconds, float(one["base_rtt"])) if in_base_rtt else seconds
+        return metrics.in_base_rtts(seconds, float(of_flow["base_rtt"])) if in_base_rtt else seconds
 
     def averaging_time(
         self,
@@ -451,7 +339,7 @@ class Run:
             flows: flows to include. Default: as in `jain_index`.
             cycles: number of cycles.
         """
-        return self._sliding(after, before, flows, cycles)[2]
+        return self.window(after, before).sliding(flows, cycles).width
 
     def delta_fair_time(
         self,
@@ -480,10 +368,9 @@ class Run:
 
         Source: Bansal, Balakrishnan, Floyd, Shenker, SIGCOMM 2001, section 4.2.2.
         """
-        times, amounts, width, last = self._sliding(event, before, flows, cycles)
-        count = self._counts(self._compared(event, before, flows))
+        time, amounts, width, end, count = self.window(event, before).sliding(flows, cycles)
         return convergence.delta_fair_time(
-            times, amounts, event, width, end=last, delta=delta, count=count
+            time, amounts, event, width, end=end, delta=delta, count=count
         )
 
     def fair_time(
@@ -509,11 +396,8 @@ class Run:
 
         Source: RFC 5166, section 2.3.
         """
-        times, amounts, width, last = self._sliding(event, before, flows, cycles)
-        count = self._counts(self._compared(event, before, flows))
-        return convergence.fair_time(
-            times, amounts, event, width, end=last, level=level, count=count
-        )
+        time, amounts, width, end, count = self.window(event, before).sliding(flows, cycles)
+        return convergence.fair_time(time, amounts, event, width, end=end, level=level, count=count)
 
     def settling_time(
         self,
@@ -540,66 +424,12 @@ class Run:
             seconds; NaN if the rate does not settle, or if the time window is shorter than two
             sliding windows.
         """
-        name = self._flow(flow)
+        name = self.recorded_flow(flow)
         begin = float(self.data["start"].sel(flow=name)) if event is None else event
-        times, amounts, width, last = self._sliding(begin, before, name, cycles)
-        return convergence.settling_time(times, amounts, begin, width, end=last, band=band)
+        time, amounts, width, end, _ = self.window(begin, before).sliding(name, cycles)
+        return convergence.settling_time(time, amounts, begin, width, end=end, band=band)
 
     # Tables.
-
-    def summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
-        """Table with one row per flow, or per representative of several flows with their sums.
-
-        Counters and means are over the time window; loss events and timeouts are over the whole
-        run.
-        """
-        import pandas as pd
-
-        bins, _ = self._window(after, before)
-        series = self.data[["sent", "retransmitted"]].isel(time=bins).sum("time", skipna=False)
-        delivered = self.data["delivered"]
-        rate, goodput = (self._rate(after, before, p, delivered).values for p in (False, True))
-        table = pd.DataFrame(
-            {
-                "controller": self.data["controller"].values,
-                "start_s": self.data["start"].values,
-                "throughput_mbps": rate / 1e6,
-                "goodput_mbps": goodput / 1e6,
-                "share": rate / rate.sum() if rate.sum() else math.nan,
-                "cwnd_mean": metrics.mean_of_known(self.data["cwnd"].values[bins]),
-                "rtt_mean_ms": metrics.mean_of_known(self.data["rtt"].values[bins]) * 1e3,
-                "base_rtt_ms": self.data["base_rtt"].values * 1e3,
-                "sent": series["sent"].values,
-                "retransmitted": series["retransmitted"].values,
-                "loss_percent": self._loss_rate(after, before).values * 100,
-                "loss_events": self.data["loss_events"].values,
-                "timeouts": self.data["timeouts"].values,
-                "finished_s": self.data["finished"].values,
-            },
-            index=pd.Index(self.flows, name="flow"),
-        )
-        return table
-
-    def link_summary(self, after: float = 0.0, before: float | None = None) -> pd.DataFrame:
-        """Table with one row per recorded link: rate, utilization, queue, drop rate."""
-        import pandas as pd
-
-        rows = []
-        for name in self.links:
-            stats = self._queue_stats(after, before, name)
-            rows.append(
-                {
-                    "link": name,
-                    "rate_mbps": float(self.data["rate"].sel(link=name)) / 1e6,
-                    "utilization": self.utilization(name, after, before),
-                    "queue_mean": stats.mean,
-                    "queue_p95": stats.p95,
-                    "queue_max": stats.max,
-                    "loss_percent": self._drop_rate(name, after, before) * 100,
-                }
-            )
-        columns = ["link", "rate_mbps", "utilization", "queue_mean", "queue_p95", "queue_max"]
-        return pd.DataFrame(rows, columns=[*columns, "loss_percent"]).set_index("link")
 
     def to_dataframe(self, of: Literal["flow", "link"] = "flow") -> pd.DataFrame:
         """The time series as a tidy table: one row per (time, flow), or per (time, link)."""
@@ -623,18 +453,7 @@ class Run:
         Raises:
             ScenarioError: the run has no trace, or no trace of these flows.
         """
-        import pandas as pd
-
-        kept = self._connections(flows)
-        assert self.events is not None
-        numbers, place = np.unique(self.events["flow"], return_inverse=True)
-        names = [self.connection(int(number)) for number in numbers]
-        table = pd.DataFrame({name: self.events[name] for name in self.events.dtype.names or ()})
-        table["flow"] = pd.Categorical(np.array(names)[place], names)
-        table["event"] = pd.Categorical.from_codes(self.events["event"], pd.Index(EVENTS))
-        if len(kept) == len(numbers):
-            return table
-        return table[np.isin(self.events["flow"], kept)].reset_index(drop=True)
+        return tables.trace(self, flows)
 
     def states(self, flow: str) -> pd.DataFrame:
         """The state variables of a flow's controller that `Flow.record` names, at the ends of bins.
@@ -645,27 +464,7 @@ class Run:
         Raises:
             ScenarioError: no such flow, or it records no variables.
         """
-        import pandas as pd
-
-        of_flow = self.data.sel(flow=self._flow(flow))
-        from tcpcc.results.flow_rows import recorded_rows
-
-        row = recorded_rows(self)[self.flows.index(flow)]
-        if not row.recorded_states:
-            raise ScenarioError(
-                f"flow {flow!r} has no recorded states: name some, Flow(record=(...)); see"
-                " tcpcc.controllers()"
-            )
-        assert row.controller is not None
-        table = pd.DataFrame(index=pd.Index(self.data["time"].values, name="time"))
-        for name in row.recorded_states:
-            values = of_flow[f"state_{name}"].values
-            if labels := row.controller.state[name].names:
-                codes = np.where(np.isnan(values), -1, values).astype(int)
-                table[name] = pd.Categorical.from_codes(codes, pd.Index(labels))
-            else:
-                table[name] = values
-        return table
+        return tables.states(self, flow)
 
     def delays(self, flows: Selection = None) -> pd.DataFrame:
         """Delay of each packet of the traced connections, one row per packet, in order of arrival.
@@ -688,11 +487,9 @@ class Run:
         Raises:
             ScenarioError: the run has no trace, or no trace of these flows.
         """
-        from tcpcc.results import delays
-
         return delays.table(self.trace(flows))
 
-    def _connections(self, flows: Selection) -> list[int]:
+    def connections(self, flows: Selection) -> list[int]:
         """The numbers of the selected traced connections, in order."""
         if self.events is None and "source" in self.data.attrs:
             raise ScenarioError(f"events: {self.data.attrs['source']} has samples only")
@@ -744,8 +541,8 @@ class Run:
         """
         from tcpcc.results import pcapng
 
-        numbers = self._connections(flows)
-        with netcdf.whole_file(path) as part, part.open("wb") as file:
+        numbers = self.connections(flows)
+        with whole_file(path) as part, part.open("wb") as file:
             return pcapng.write(file, self, numbers)
 
     def to_qlog(self, path: str | Path, flows: Selection = None) -> int:
@@ -758,8 +555,8 @@ class Run:
         """
         from tcpcc.results import qlog
 
-        numbers = self._connections(flows)
-        with netcdf.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
+        numbers = self.connections(flows)
+        with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
             return qlog.write(file, self, numbers)
 
     def save(self, path: str | Path) -> None:
@@ -876,32 +673,23 @@ class Run:
                 raise unknown("flow", name, {*self.flows, *controllers})
         return list(dict.fromkeys(chosen))
 
-    def active(self, after: float = 0.0, before: float | None = None) -> list[str]:
-        """Flows with a controller that were active, from start to stop or finish, in the window."""
-        last = self.duration if before is None else before
-        end = np.fmin(self.data["stop"].values, self.data["finished"].values)
-        lives = (self.data["start"].values < last) & ~(end <= after)
-        lives &= self.data["controller"].values != "cbr"
-        return [name for name, alive in zip(self.flows, lives, strict=True) if alive]
+    def recorded_flow(self, name: str) -> str:
+        """The name of a flow.
 
-    def _compared(self, after: float, before: float | None, flows: Selection) -> list[str]:
-        """The selected flows. Default: those with a controller that are active."""
-        names = self.active(after, before) if flows is None else self.select(flows)
-        if not names:
-            raise ScenarioError(f"flows = []: no flow is active in {self._span(after, before)}")
-        return names
-
-    def _counts(self, names: list[str]) -> NDArray[np.float64]:
-        """The number of flows that each of these rows stands for."""
-        return self.data["count"].sel(flow=names).values.astype(float)
-
-    def _flow(self, name: str) -> str:
+        Raises:
+            ScenarioError: there is no such flow, or it is not recorded.
+        """
         if name not in self.flows:
             self.select(name)
             raise unknown("flow", name, self.flows)
         return name
 
-    def _link(self, name: str | None) -> str:
+    def recorded_link(self, name: str | None) -> str:
+        """The name of a link; None: the only one.
+
+        Raises:
+            ScenarioError: there is no such link, or it is not recorded, or there are several.
+        """
         if not self.links and "source" in self.data.attrs:
             raise ScenarioError("link: a trace has no link; read it with rate= of the bottleneck")
         if not self.links:
@@ -917,46 +705,7 @@ class Run:
             raise unknown("recorded link", name, self.links)
         return name
 
-    def _window(self, after: float, before: float | None) -> tuple[slice, float]:
-        """The bins of a time window, and the time they cover, s."""
-        ends, interval = self.data["time"].values, float(self.data.attrs["interval"])
-        last = math.inf if before is None else real("before", before, unit="s")
-        first, stop = bins_within(ends, interval, real("after", after, unit="s"), last)
-        if first >= stop:
-            raise ScenarioError(
-                f"window {self._span(after, before)}: contains no bin; bins of "
-                f"{interval:g} s end at {ends[0]:g} ... {ends[-1]:g} s"
-            )
-        return slice(first, stop), float(ends[stop - 1] - (ends[first - 1] if first else 0.0))
-
-    def _sliding(
-        self, event: float, before: float | None, flows: Selection, cycles: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-        """Ends of all bins, s; bits delivered, shape [time, flow]; width of the sliding window and
-        end of the time window, s."""
-        bins, _ = self._window(event, before)
-        names = self._compared(event, before, flows)
-        lost = "retransmitted" if "missing" in self.data["dropped"].attrs else "dropped"
-        self._variable(lost)
-        of_flows = self.data[["rtt", "base_rtt", lost, "delivered", "packet_size"]]
-        of_flows = of_flows.sel(flow=names)
-        times = of_flows["time"].values
-        samples = of_flows["rtt"].values[bins]
-        rtts = convergence.mean_rtts(samples, of_flows["base_rtt"].values)
-        dropped = of_flows[lost].values[bins].T
-        found = [
-            convergence.cycle(times[bins], of_flow, rtt)
-            for of_flow, rtt in zip(dropped, rtts, strict=True)
-        ]
-        last = float(times[bins.stop - 1])
-        width = convergence.averaging_time(found, rtts, last - event, cycles)
-        amounts = (of_flows["delivered"] * of_flows["packet_size"]).values * 8
-        return times, amounts, width, last
-
-    def _span(self, after: float, before: float | None) -> str:
-        return f"({after:g}, {self.duration if before is None else before:g}] s"
-
-    def _variable(self, name: str) -> xr.DataArray:
+    def variable(self, name: str) -> xr.DataArray:
         """A variable of the record.
 
         Raises:
@@ -968,20 +717,6 @@ class Run:
                 f"{name}: not in {self.data.attrs['source']}: {variable.attrs['missing']}"
             )
         return variable
-
-    def _rounding(self) -> float:
-        """Rounding error of a bin's end relative to the number that a user writes, s."""
-        return ROUNDING * float(self.data.attrs["interval"])
-
-    def _widths(self) -> NDArray[np.float64]:
-        return np.diff(self.data["time"].values, prepend=0.0)
-
-    def _packets(self, count: str) -> xr.DataArray:
-        if count == "delivered":
-            return self._variable("delivered")
-        if count == "sent":
-            return self._variable("sent") - self._variable("retransmitted")
-        raise unknown("count", count, ["delivered", "sent"])
 
 
 def _per_second(amount: xr.DataArray, width: float | None) -> xr.DataArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tcpcc.queues import DropTail
 from tcpcc.results.figure import BLACK, GREY, SKY, WIDTH, new_axes, rate_unit, style
-from tcpcc.scenario import CBR, Scenario
+from tcpcc.scenario import Scenario
 from tcpcc.scenario.network import Link, Network
 
 if TYPE_CHECKING:
@@ -240,12 +240,11 @@ def _flows(scenario: Scenario, names: Mapping[str, str]) -> Iterator[_Flow]:
     loads = [(load.flow, load.name, True) for load in scenario.workloads]
     last = 0
     for of, name, is_load in [*((f, f.name, False) for f in scenario.flows), *loads]:
-        kind = "cbr" if isinstance(of, CBR) else of.controller
-        kind = names.get(kind, kind)
+        kind = names.get(of.controller, of.controller)
         first, *_, end = of.path or default
         source, target = of.source or first, of.target or end
         route = of.path or _shortest(net, source, target)
-        delay = getattr(of, "access_delay", None)
+        delay = of.access_delay
         access = net.access
         ends = ["" if access is None else _speed(access.rate, d) for d in
                 (access.delay if access and delay is None else delay or 0.0,

@@ -186,12 +186,12 @@ def _marks(run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, l
 
 def _allowed(run: Run, index: int) -> float:
     """The receiver's window, packets."""
-    return float(recorded_rows(run)[index].spec.transport.rwnd)  # type: ignore[union-attr]
+    return float(recorded_rows(run)[index].tcp.transport.rwnd)
 
 
 def _ticks(run: Run, index: int, after: float, last: float) -> NDArray[np.float64]:
     """Times of the ticks of a coarse clock, s."""
-    settings = recorded_rows(run)[index].spec.transport  # type: ignore[union-attr]
+    settings = recorded_rows(run)[index].tcp.transport
     if settings.tick < COARSE:
         return np.empty(0)
     first = math.floor((after + settings.clock_phase) / settings.tick)

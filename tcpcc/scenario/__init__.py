@@ -3,7 +3,8 @@
 from tcpcc.scenario import tcplib
 from tcpcc.scenario.network import Access, Change, Link, Network
 from tcpcc.scenario.spec import Scenario
-from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
+from tcpcc.scenario.traffic import CBR, Flow, SlowStart
+from tcpcc.scenario.transport_settings import Transport
 from tcpcc.scenario.workload import Conversation, Workload
 
 __all__ = [

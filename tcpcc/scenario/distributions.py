@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tcpcc.errors import ScenarioError, finite, nonnegative, refuse, unknown
-from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.frozen import Record, Setting, named, optional, record, setting
 from tcpcc.scenario.network import number_pairs, refuse_misspelt
 from tcpcc.scenario.units import Quantity
 
@@ -96,8 +96,13 @@ class Distribution(Record):
         return float(self._frozen().mean())
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+def _numbers(name: str, value: Any) -> tuple[float, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or not len(value):
+        raise refuse(name, value, "a list of numbers")
+    return tuple(nonnegative(name, number) for number in value)
+
+
+@record
 class Empirical(Record):
     """A distribution given as a table.
 
@@ -110,32 +115,31 @@ class Empirical(Record):
             `cumulative` is given.
     """
 
-    values: tuple[float, ...]
-    cumulative: tuple[float, ...]
-    interpolated: bool
+    values: Setting[Sequence[float], tuple[float, ...]] = setting(_numbers)
+    cumulative: Setting[Sequence[float] | None, tuple[float, ...]] = setting(
+        optional(_numbers), default=None
+    )
+    interpolated: Setting[bool | None, bool] = setting(
+        optional(lambda name, value: bool(value)), default=None
+    )
 
-    def __init__(
-        self,
-        values: Sequence[float],
-        cumulative: Sequence[float] | None = None,
-        interpolated: bool | None = None,
-    ) -> None:
-        given = tuple(nonnegative("values", v) for v in _sequence("values", values))
+    def _check(self) -> None:
+        values, cumulative = self.values, self.cumulative
+        if self.interpolated is None:
+            self._store(interpolated=cumulative is not None)
         if cumulative is None:
-            given = tuple(sorted(given))
-            steps = tuple((k + 1) / len(given) for k in range(len(given)))
-        else:
-            steps = tuple(nonnegative("cumulative", c) for c in _sequence("cumulative", cumulative))
-            if len(steps) != len(given):
-                raise ScenarioError(
-                    f"cumulative has {len(steps)} numbers: must be as many as values, {len(given)}"
-                )
-            if list(given) != sorted(given):
-                raise refuse("values", list(given), "in ascending order")
-            if list(steps) != sorted(steps) or steps[-1] != 1:
-                raise refuse("cumulative", list(steps), "in ascending order, ending with 1")
-        between = cumulative is not None if interpolated is None else bool(interpolated)
-        self._store(values=given, cumulative=steps, interpolated=between)
+            steps = tuple((k + 1) / len(values) for k in range(len(values)))
+            self._store(values=tuple(sorted(values)), cumulative=steps)
+            return
+        if len(cumulative) != len(values):
+            raise ScenarioError(
+                f"cumulative has {len(cumulative)} numbers: must be as many as values,"
+                f" {len(values)}"
+            )
+        if list(values) != sorted(values):
+            raise refuse("values", list(values), "in ascending order")
+        if list(cumulative) != sorted(cumulative) or cumulative[-1] != 1:
+            raise refuse("cumulative", list(cumulative), "in ascending order, ending with 1")
 
     def _implied(self) -> dict[str, Any]:
         return {"interpolated": True}
@@ -207,9 +211,3 @@ def is_constant(drawn: Distribution | Empirical) -> bool:
 
 def _shapes(family: Any) -> list[str]:
     return family.shapes.split(", ") if family.shapes else []
-
-
-def _sequence(name: str, value: Any) -> Sequence[Any]:
-    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or not len(value):
-        raise refuse(name, value, "a list of numbers")
-    return list(value)

@@ -1,17 +1,136 @@
-"""Base class of the frozen records of a scenario, with one-line errors for a wrong keyword."""
+"""The frozen records of a scenario: settings, each declared once, and one-line errors.
+
+A setting is declared with the values that it takes, the value that it keeps, its check and its
+default::
+
+    delay: Seconds = setting(seconds, default=0.0)
+
+Type checkers and `help` see that ``Link(delay="20 ms")`` is right and ``link.delay`` is a float.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    overload,
+)
 
 from tcpcc import rich
-from tcpcc.errors import ScenarioError, suggestion, unknown
+from tcpcc.errors import ScenarioError, nonnegative, positive, refuse, suggestion, unknown, whole
+from tcpcc.scenario import units
+from tcpcc.scenario.units import Quantity
 
 C = TypeVar("C", bound=Callable[..., Any])
+Given = TypeVar("Given")
+Kept = TypeVar("Kept")
+
+
+class Setting(Generic[Given, Kept]):
+    """For type checkers: a field that takes one type and keeps another."""
+
+    @overload
+    def __get__(self, record: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, record: object, owner: type) -> Kept: ...
+    def __get__(self, record: object, owner: type) -> Any:
+        raise AttributeError
+
+    def __set__(self, record: object, value: Given) -> None:
+        raise AttributeError
+
+
+Seconds = Setting[Quantity, float]
+SecondsOrNone = Setting[Quantity | None, float | None]
+BitRate = Setting[Quantity, float]
+BitRateOrNone = Setting[Quantity | None, float | None]
+Bytes = Setting[Quantity, int]
+BytesOrNone = Setting[Quantity | None, int | None]
+
+
+def setting(
+    check: Callable[..., Any],
+    /,
+    *,
+    default: Any = MISSING,
+    source: str = "",
+    needs: str = "",
+    **limits: Any,
+) -> Any:
+    """A field of a record.
+
+    Args:
+        check: called with the field's name, the given value and `limits`; returns what is kept.
+        default: the value that need not be given.
+        source: RFC that it follows unless it is off (0 or False).
+        needs: attribute of a loss recovery without which it has no effect.
+    """
+    checked = partial(check, **limits) if limits else check
+    known = {"check": checked, "source": source, "needs": needs}
+    return field(default=default, metadata=known)
+
+
+def as_given(name: str, value: Any) -> Any:
+    """No check: the record checks the value together with others."""
+    return value
+
+
+def optional(check: Callable[..., Any]) -> Callable[..., Any]:
+    """The same check, which lets None pass."""
+    return lambda name, value, **limits: None if value is None else check(name, value, **limits)
+
+
+def instance(name: str, value: Any, *, kind: type, allowed: str) -> Any:
+    if not isinstance(value, kind):
+        raise refuse(name, value, allowed)
+    return value
+
+
+def tuple_of(name: str, values: Any, *, kinds: tuple[type, ...]) -> tuple[Any, ...]:
+    """A tuple of members that are all of one of `kinds`; a single value becomes a tuple of one."""
+    if isinstance(values, kinds):
+        return (values,)
+    allowed = " or ".join(f"{kind.__name__}(...)" for kind in kinds)
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise refuse(name, values, f"a list of {allowed}")
+    members = tuple(values)
+    for k, member in enumerate(members):
+        if not isinstance(member, kinds):
+            raise refuse(f"{name}[{k}]", member, allowed)
+    return members
+
+
+def seconds(
+    name: str, value: Quantity, check: Callable[..., float] = nonnegative, **limits: Any
+) -> float:
+    return check(name, units.seconds(value, name), unit="s", **limits)
+
+
+def bit_rate(
+    name: str, value: Quantity, check: Callable[..., float] = positive, **limits: Any
+) -> float:
+    return check(name, units.rate(value, name), unit="bit/s", **limits)
+
+
+def window(name: str, value: float, inf: bool = False) -> float:
+    """A window in packets, at least 1."""
+    if positive(name, value, "packets", inf=inf) < 1:
+        raise ScenarioError(f"{name} = {value:g}: must be at least 1 (packets)")
+    return float(value)
+
+
+def whole_bytes(name: str, value: Quantity, low: int = 0) -> int:
+    return whole(name, units.size_bytes(value, name), "bytes", low=low)
 
 
 def named(target: C) -> C:
@@ -65,18 +184,34 @@ def arguments(record: type) -> tuple[str, ...]:
 
 
 @functools.cache
+def _checks(record: type) -> tuple[tuple[str, Callable[..., Any]], ...]:
+    return tuple((f.name, f.metadata["check"]) for f in fields(record) if f.init)
+
+
+@functools.cache
 def _all_fields(record: type) -> tuple[str, ...]:
     return tuple(f.name for f in fields(record))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """Base of the frozen records, with `given` and `replace`.
-
-    Its subclasses are dataclasses decorated with `named`.
-    """
+    """Base of the frozen records, with `given` and `replace`; see `record`."""
 
     _defaults: ClassVar[dict[str, Any]] = {}
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        self._keep({name: getattr(self, name) for name in arguments(kind)})
+
+    def _keep(self, values: Mapping[str, Any]) -> None:
+        """Checks each setting, then all together."""
+        kind: Any = type(self)
+        for name, check in _checks(kind):
+            self._store(**{name: check(name, values[name])})
+        self._check()
+
+    def _check(self) -> None:
+        """Conditions on several settings; may complete those that depend on others."""
 
     def _store(self, **values: Any) -> None:
         for name, value in values.items():
@@ -116,3 +251,12 @@ class Record:
     def __repr__(self) -> str:
         listed = ", ".join(f"{k}={v!r}" for k, v in self.given().items())
         return f"{type(self).__name__}({listed})"
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(setting,))
+def record(kind: type[R]) -> type[R]:
+    """Make a class of settings a frozen record."""
+    return named(dataclass(frozen=True, slots=True, repr=False)(kind))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 from tcpcc import rich
@@ -24,15 +24,99 @@ from tcpcc.errors import (
     warn,
 )
 from tcpcc.scenario import units
-from tcpcc.scenario.frozen import Record, named
+from tcpcc.scenario.frozen import (
+    BitRate,
+    BitRateOrNone,
+    Record,
+    Seconds,
+    SecondsOrNone,
+    Setting,
+    as_given,
+    bit_rate,
+    instance,
+    optional,
+    record,
+    seconds,
+    setting,
+    tuple_of,
+    window,
+)
 from tcpcc.scenario.units import Quantity
 
 if TYPE_CHECKING:
     from tcpcc.queues.discipline import QueueSpec
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+Queue = Setting["QueueSpec | str | Mapping[str, Any] | None", "QueueSpec"]
+Numbers = Mapping[str, float | bool] | Sequence[tuple[str, float | bool]]
+"""Names and numbers: parameters of a queue discipline or a controller."""
+
+
+def share(name: str, value: float) -> float:
+    """A probability above 0."""
+    if not probability(name, value) > 0:
+        raise refuse(name, value, "above 0; for no jitter set jitter = 0")
+    return float(value)
+
+
+def _of_access(check: Callable[..., float]) -> Callable[..., float]:
+    return lambda name, value, **limits: check(f"access {name}", value, **limits)
+
+
+def node_name(field: str, node: Hashable, allowed: str = "a node name") -> str:
+    """The name of a node: a string itself, or the `str` of another key of a networkx graph."""
+    if isinstance(node, bool | float | None) or not isinstance(node, Hashable):
+        raise refuse(field, node, allowed)
+    return text(field, str(node), allowed)
+
+
+def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
+    """The names of at least two distinct nodes."""
+    if isinstance(nodes, str) or not isinstance(nodes, Sequence) or len(nodes) < 2:
+        raise refuse(field, nodes, "a list of at least two nodes")
+    names = [node_name(field, node, "a list of node names") for node in nodes]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ScenarioError(f"{field} = {names!r}: goes through node {name!r} twice")
+    return tuple(names)
+
+
+def number_pairs(
+    field: str, values: object, known: Mapping[str, Param] | None = None
+) -> tuple[tuple[str, float], ...]:
+    """A mapping or pairs of name and number as a sorted tuple of pairs.
+
+    Args:
+        known: the parameters of these names; those that are flags may be true or false. Names that
+            are not known are left to the caller.
+    """
+    try:
+        pairs = dict(values)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise refuse(field, values, "a mapping of names to numbers") from None
+    numbers = {k for k, param in known.items() if not isinstance(param, Flag)} if known else pairs
+    checked = {
+        text(field, k): float(v)
+        if k not in numbers and isinstance(v, bool)
+        else real(f"{field} {k}", v)
+        for k, v in pairs.items()
+    }
+    return tuple(sorted(checked.items()))
+
+
+def _queue_pairs(name: str, values: Numbers) -> tuple[tuple[str, float], ...]:
+    """New parameters of a queue discipline. A change does not know its link's discipline: a name is
+    a flag if it is one in any."""
+    known = None
+    if isinstance(values, Mapping) and any(isinstance(v, bool) for v in values.values()):
+        from tcpcc.queues.discipline import QUEUES
+
+        params = [pair for queue in QUEUES.values() for pair in queue.params.items()]
+        known = dict(sorted(params, key=lambda pair: isinstance(pair[1], Flag)))
+    return number_pairs(name, values, known)
+
+
+@record
 class Link(Record):
     """One direction of a link: a queue, then a transmitter, then a propagation delay.
 
@@ -62,67 +146,35 @@ class Link(Record):
             card; 0: one by one. Models without packets add half of it to the delay.
     """
 
-    src: str
-    dst: str
-    rate: float
-    delay: float
-    buffer: float
-    queue: QueueSpec
-    loss: float
-    name: str
-    record: bool | None
-    variable: bool
-    buffer_unit: str
-    jitter: float
-    jitter_share: float
-    reordering: bool
-    aggregation: float
+    src: str = setting(text, what="a node name")
+    dst: str = setting(text, what="a node name")
+    _: KW_ONLY
+    rate: BitRate = setting(bit_rate, inf=True)
+    delay: Seconds = setting(seconds)
+    buffer: Setting[Quantity, float] = setting(as_given, default=math.inf)
+    queue: Queue = setting(lambda name, queue: queue_spec(queue), default=None)
+    loss: float = setting(probability, default=0.0, one=False)
+    name: Setting[str | None, str] = setting(optional(text), default=None)
+    record: bool | None = setting(optional(flag), default=None)
+    variable: bool = setting(flag, default=False)
+    buffer_unit: str = setting(as_given, default="packets")
+    jitter: Seconds = setting(seconds, default=0.0)
+    jitter_share: float = setting(share, default=1.0)
+    reordering: bool = setting(flag, default=False)
+    aggregation: Seconds = setting(seconds, default=0.0)
 
-    def __init__(
-        self,
-        src: str,
-        dst: str,
-        *,
-        rate: Quantity,
-        delay: Quantity,
-        buffer: Quantity = math.inf,
-        queue: QueueSpec | str | Mapping[str, Any] | None = None,
-        loss: float = 0.0,
-        name: str | None = None,
-        record: bool | None = None,
-        variable: bool = False,
-        buffer_unit: str = "packets",
-        jitter: Quantity = 0.0,
-        jitter_share: float = 1.0,
-        reordering: bool = False,
-        aggregation: Quantity = 0.0,
-    ) -> None:
-        text("src", src, "a node name")
-        if text("dst", dst, "a node name") == src:
-            raise ScenarioError(f"link {src!r} > {dst!r}: must connect two different nodes")
-        room, unit = buffer_room(buffer, buffer_unit)
-        late = nonnegative("jitter", units.seconds(jitter, "jitter"), "s")
-        if late == 0 and (jitter_share != 1 or reordering):
-            setting = {"jitter_share": jitter_share, "reordering": reordering}
-            wrong = next(k for k, v in setting.items() if v != Link._defaults[k])
-            raise ScenarioError(f"{wrong} = {setting[wrong]!r}: needs a jitter")
-        self._store(
-            src=src,
-            dst=dst,
-            rate=positive("rate", units.rate(rate), "bit/s", inf=True),
-            delay=nonnegative("delay", units.seconds(delay, "delay"), "s"),
-            buffer=room,
-            queue=queue_spec(queue),
-            loss=probability("loss", loss, one=False),
-            name=f"{src}>{dst}" if name is None else text("name", name),
-            record=None if record is None else flag("record", record),
-            variable=flag("variable", variable),
-            buffer_unit=unit,
-            jitter=late,
-            jitter_share=share_of("jitter_share", jitter_share),
-            reordering=flag("reordering", reordering),
-            aggregation=nonnegative("aggregation", units.seconds(aggregation, "aggregation"), "s"),
-        )
+    def _check(self) -> None:
+        if self.src == self.dst:
+            raise ScenarioError(
+                f"link {self.src!r} > {self.dst!r}: must connect two different nodes"
+            )
+        for name in ("jitter_share", "reordering"):
+            value = getattr(self, name)
+            if self.jitter == 0 and value != self._defaults[name]:
+                raise ScenarioError(f"{name} = {value!r}: needs a jitter")
+        room, unit = buffer_room(self.buffer, self.buffer_unit)
+        name = self.name or f"{self.src}>{self.dst}"
+        self._store(buffer=room, buffer_unit=unit, name=name)
 
     @property
     def mean_delay(self) -> float:
@@ -138,8 +190,7 @@ class Link(Record):
         return {"name": f"{self.src}>{self.dst}", "queue": queue_spec(None)}
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@record
 class Access(Record):
     """Access links: every flow has its own pair at its source and at its sink.
 
@@ -151,18 +202,11 @@ class Access(Record):
             bottleneck of 48 ms each way, the base RTT is 100 ms.
     """
 
-    rate: float
-    delay: float
-
-    def __init__(self, rate: Quantity = math.inf, delay: Quantity = 0.0) -> None:
-        self._store(
-            rate=positive("access rate", units.rate(rate, "access rate"), "bit/s", inf=True),
-            delay=nonnegative("access delay", units.seconds(delay, "access delay"), "s"),
-        )
+    rate: BitRate = setting(_of_access(bit_rate), default=math.inf, inf=True)
+    delay: Seconds = setting(_of_access(seconds), default=0.0)
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@record
 class Network(Record):
     """Links between nodes. At most one link leads from one node to another.
 
@@ -172,24 +216,20 @@ class Network(Record):
         default_path: (source node, target node) of flows that do not name their own, or None.
     """
 
-    links: tuple[Link, ...]
-    access: Access | None
-    default_path: tuple[str, str] | None
+    links: Setting[Iterable[Link], tuple[Link, ...]] = setting(tuple_of, kinds=(Link,))
+    access: Access | None = setting(
+        optional(instance), default=None, kind=Access, allowed="an Access or None"
+    )
+    default_path: Setting[Sequence[str] | None, tuple[str, str] | None] = setting(
+        optional(node_path), default=None
+    )
 
-    def __init__(
-        self,
-        links: Iterable[Link],
-        access: Access | None = None,
-        default_path: Sequence[str] | None = None,
-    ) -> None:
-        links = tuple_of("links", links, Link)
-        if not links:
+    def _check(self) -> None:
+        if not self.links:
             raise ScenarioError("links: a network needs at least one")
-        if access is not None and not isinstance(access, Access):
-            raise refuse("access", access, "an Access or None")
         names: set[str] = set()
         ends: set[tuple[str, str]] = set()
-        for link in links:
+        for link in self.links:
             if link.name in names:
                 raise ScenarioError(f"duplicate link name {link.name!r}: give each link its own")
             if (link.src, link.dst) in ends:
@@ -199,16 +239,13 @@ class Network(Record):
                 )
             names.add(link.name)
             ends.add((link.src, link.dst))
-        pair = None if default_path is None else node_path("default_path", default_path)
-        if pair is not None:
-            if len(pair) != 2:
-                raise refuse("default_path", default_path, "two nodes, (source, target)")
+        if self.default_path is not None:
+            if len(self.default_path) != 2:
+                raise refuse("default_path", self.default_path, "two nodes, (source, target)")
             nodes = {node for end in ends for node in end}
-            for node in pair:
+            for node in self.default_path:
                 if node not in nodes:
                     raise unknown("node in default_path", node, nodes)
-            pair = (pair[0], pair[1])
-        self._store(links=links, access=access, default_path=pair)
 
     def _repr_html_(self) -> str:
         return rich.headed("Network", self._told(), self._links_html())
@@ -234,8 +271,7 @@ class Network(Record):
         return rich.table(head, rows)
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@record
 class Change(Record):
     """A change of one link, or of a flow's receive window, at a given time of the run.
 
@@ -261,93 +297,40 @@ class Change(Record):
     `Link.reordering` cannot change during a run.
     """
 
-    at: float
-    link: str | None
-    rate: float | None
-    delay: float | None
-    buffer: float | None
-    loss: float | None
-    queue: tuple[tuple[str, float], ...]
-    buffer_unit: str
-    jitter: float | None
-    jitter_share: float | None
-    flow: str | None
-    rwnd: float | None
+    at: Seconds = setting(seconds)
+    link: str | None = setting(optional(text), default=None, what="the name of a link")
+    _: KW_ONLY
+    rate: BitRateOrNone = setting(optional(bit_rate), default=None, check=nonnegative, inf=True)
+    delay: SecondsOrNone = setting(optional(seconds), default=None)
+    buffer: Setting[Quantity | None, float | None] = setting(as_given, default=None)
+    loss: float | None = setting(optional(probability), default=None, one=False)
+    queue: Setting[Numbers, tuple[tuple[str, float], ...]] = setting(_queue_pairs, default=())
+    buffer_unit: str = setting(as_given, default="packets")
+    jitter: SecondsOrNone = setting(optional(seconds), default=None)
+    jitter_share: float | None = setting(optional(share), default=None)
+    flow: str | None = setting(optional(text), default=None, what="the name of a flow")
+    rwnd: float | None = setting(optional(window), default=None, inf=True)
 
-    def __init__(
-        self,
-        at: Quantity,
-        link: str | None = None,
-        *,
-        rate: Quantity | None = None,
-        delay: Quantity | None = None,
-        buffer: Quantity | None = None,
-        loss: float | None = None,
-        queue: Mapping[str, float | bool] | Sequence[tuple[str, float | bool]] = (),
-        buffer_unit: str = "packets",
-        jitter: Quantity | None = None,
-        jitter_share: float | None = None,
-        flow: str | None = None,
-        rwnd: float | None = None,
-    ) -> None:
-        room, unit = (None, "packets") if buffer is None else buffer_room(buffer, buffer_unit)
-        pairs = number_pairs("queue", queue, _queue_params(queue))
-        given = (rate, delay, buffer, loss, jitter, jitter_share)
-        if (link is None) == (flow is None):
-            raise ScenarioError(f"change at {at!r}: give either a link or a flow")
-        of_link = bool(pairs) or any(value is not None for value in given)
-        if flow is not None and (of_link or rwnd is None):
-            raise ScenarioError(f"change of flow {flow!r} at {at!r}: give an rwnd and nothing else")
-        if link is not None and rwnd is not None:
-            raise ScenarioError(f"change of link {link!r} at {at!r}: rwnd needs a flow, not a link")
-        if link is not None and not of_link:
+    def _check(self) -> None:
+        room, unit = (None, "packets")
+        if self.buffer is not None:
+            room, unit = buffer_room(self.buffer, self.buffer_unit)
+        self._store(buffer=room, buffer_unit=unit)
+        names = ("rate", "delay", "buffer", "loss", "jitter", "jitter_share")
+        of_link = bool(self.queue) or any(getattr(self, name) is not None for name in names)
+        if (self.link is None) == (self.flow is None):
+            raise ScenarioError(f"change at {self.at:g}: give either a link or a flow")
+        of = "link" if self.flow is None else "flow"
+        change = f"change of {of} {getattr(self, of)!r} at {self.at:g}"
+        if self.flow is not None and (of_link or self.rwnd is None):
+            raise ScenarioError(f"{change}: give an rwnd and nothing else")
+        if self.link is not None and self.rwnd is not None:
+            raise ScenarioError(f"{change}: rwnd needs a flow, not a link")
+        if self.link is not None and not of_link:
             raise ScenarioError(
-                f"change of link {link!r} at {at!r}: changes nothing; "
+                f"{change}: changes nothing; "
                 "give a rate, delay, buffer, loss, queue, jitter or jitter_share"
             )
-        self._store(
-            at=nonnegative("at", units.seconds(at, "at"), "s"),
-            link=None if link is None else text("link", link, "the name of a link"),
-            rate=None if rate is None else nonnegative("rate", units.rate(rate), "bit/s", inf=True),
-            delay=None
-            if delay is None
-            else nonnegative("delay", units.seconds(delay, "delay"), "s"),
-            buffer=room,
-            loss=None if loss is None else probability("loss", loss, one=False),
-            queue=pairs,
-            buffer_unit=unit,
-            jitter=None
-            if jitter is None
-            else nonnegative("jitter", units.seconds(jitter, "jitter"), "s"),
-            jitter_share=None if jitter_share is None else share_of("jitter_share", jitter_share),
-            flow=None if flow is None else text("flow", flow, "the name of a flow"),
-            rwnd=None if rwnd is None else receive_window(rwnd),
-        )
-
-
-def receive_window(rwnd: float) -> float:
-    """A receiver's window in packets, at least 1."""
-    if positive("rwnd", rwnd, "packets", inf=True) < 1:
-        raise ScenarioError(f"rwnd = {rwnd:g}: must be at least 1 (packets)")
-    return float(rwnd)
-
-
-def _queue_params(values: object) -> dict[str, Param]:
-    """The parameters of all queue disciplines, by name; a change does not know its link's
-    discipline. A name is a flag if it is one in any discipline."""
-    if not isinstance(values, Mapping) or not any(isinstance(v, bool) for v in values.values()):
-        return {}
-    from tcpcc.queues.discipline import QUEUES
-
-    params = [pair for one in QUEUES.values() for pair in one.params.items()]
-    return dict(sorted(params, key=lambda pair: isinstance(pair[1], Flag)))
-
-
-def share_of(field: str, value: float) -> float:
-    """A probability above 0."""
-    if not probability(field, value) > 0:
-        raise refuse(field, value, "above 0; for no jitter set jitter = 0")
-    return float(value)
 
 
 LEAST_RATE, LARGEST_DELAY = 1000, 5.0
@@ -401,24 +384,6 @@ def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
     return room, unit
 
 
-def node_name(field: str, node: Hashable, allowed: str = "a node name") -> str:
-    """The name of a node: a string itself, or the `str` of another key of a networkx graph."""
-    if isinstance(node, bool | float | None) or not isinstance(node, Hashable):
-        raise refuse(field, node, allowed)
-    return text(field, str(node), allowed)
-
-
-def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
-    """The names of at least two distinct nodes."""
-    if isinstance(nodes, str) or not isinstance(nodes, Sequence) or len(nodes) < 2:
-        raise refuse(field, nodes, "a list of at least two nodes")
-    names = [node_name(field, node, "a list of node names") for node in nodes]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise ScenarioError(f"{field} = {names!r}: goes through node {name!r} twice")
-    return tuple(names)
-
-
 def name_and_params(field: str, spec: object, what: str) -> tuple[Any, dict[str, Any]]:
     """The name and the other entries of a mapping such as ``{"name": "red", "min_thresh": 5}``.
 
@@ -437,43 +402,6 @@ def refuse_misspelt(field: str, table: Mapping[str, Any], needed: Sequence[str])
     for key in () if set(needed) & set(table) else table:
         if hint := suggestion(key, needed):
             raise ScenarioError(f"{field} = {shown(table)}: unknown key {key!r}{hint}")
-
-
-def number_pairs(
-    field: str, values: object, known: Mapping[str, Param] | None = None
-) -> tuple[tuple[str, float], ...]:
-    """A mapping or pairs of name and number as a sorted tuple of pairs.
-
-    Args:
-        known: the parameters of these names; those that are flags may be true or false. Names that
-            are not known are left to the caller.
-    """
-    try:
-        pairs = dict(values)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        raise refuse(field, values, "a mapping of names to numbers") from None
-    numbers = {k for k, param in known.items() if not isinstance(param, Flag)} if known else pairs
-    checked = {
-        text(field, k): float(v)
-        if k not in numbers and isinstance(v, bool)
-        else real(f"{field} {k}", v)
-        for k, v in pairs.items()
-    }
-    return tuple(sorted(checked.items()))
-
-
-def tuple_of(field: str, values: Any, *kinds: type) -> tuple[Any, ...]:
-    """A tuple of members that are all of one of `kinds`; a single value becomes a tuple of one."""
-    if isinstance(values, kinds):
-        return (values,)
-    allowed = " or ".join(f"{kind.__name__}(...)" for kind in kinds)
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise refuse(field, values, f"a list of {allowed}")
-    members = tuple(values)
-    for k, member in enumerate(members):
-        if not isinstance(member, kinds):
-            raise refuse(f"{field}[{k}]", member, allowed)
-    return members
 
 
 def bottleneck(net: Network) -> Link:

@@ -51,10 +51,27 @@ class ResolvedFlow:
     hops: int
 
     @property
+    def is_tcp(self) -> bool:
+        """Whether it is a `Flow`, with a controller, and no `CBR`."""
+        return self.controller is not None
+
+    @property
+    def tcp(self) -> Flow:
+        """The `spec` of a flow that is no `CBR`."""
+        assert isinstance(self.spec, Flow)
+        return self.spec
+
+    @property
+    def algorithm(self) -> Controller:
+        """The `controller` of a flow that is no `CBR`."""
+        assert self.controller is not None
+        return self.controller
+
+    @property
     def recorded_states(self) -> tuple[str, ...]:
         """State variables of its controller whose series are recorded."""
-        chosen = getattr(self.spec, "record", True)
-        return chosen if isinstance(chosen, tuple) else ()
+        record = self.spec.record
+        return record if isinstance(record, tuple) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +125,7 @@ class Resolved:
     @property
     def recorded(self) -> tuple[int, ...]:
         """Indices of the `rows` whose series are recorded."""
-        return tuple(k for k, row in enumerate(self.rows) if getattr(row.spec, "record", True))
+        return tuple(k for k, row in enumerate(self.rows) if row.spec.record)
 
 
 class Senders(NamedTuple):
@@ -202,8 +219,7 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     names: list[str] = []
     seen: set[str] = set()
     for number, flow in enumerate(flows, 1):
-        kind = flow.controller if isinstance(flow, Flow) else "cbr"
-        name = flow.name or f"{kind}{number}"
+        name = flow.name or f"{flow.controller}{number}"
         if name in seen:
             raise ScenarioError(f"duplicate flow name {name!r}: give each flow its own")
         seen.add(name)
@@ -219,7 +235,7 @@ def _expanded(
     If the count exceeds the number of `senders`, these share it as evenly as whole numbers allow.
     """
     for spec, name in named:
-        if not isinstance(spec, Flow) or (spec.count == 1 and spec.jitter == 0):
+        if spec.count == 1 and spec.jitter == 0:
             yield spec, name
             continue
         words: dict[str, int] = {}
@@ -262,12 +278,12 @@ def _check_times(spec: Flow | CBR, duration: float) -> None:
         raise ScenarioError(
             f"start = {spec.start:g}: must be before the end, duration = {duration:g} (s)"
         )
-    if isinstance(spec, Flow) and spec.start + spec.jitter > duration:
+    if spec.start + spec.jitter > duration:
         raise ScenarioError(
             f"jitter = {spec.jitter:g}: start + jitter must be at most the duration, "
             f"{duration:g} (s)"
         )
-    if isinstance(spec, Flow) and spec.writes:
+    if spec.writes:
         last = spec.start + spec.jitter + spec.writes[-1][0]
         if last >= duration:
             raise ScenarioError(
@@ -302,9 +318,9 @@ def _resolve_flow(
         links.extend(pair)
     first, last = ends
     forward = (*first[:1], *forward, *last[:1])
-    if isinstance(spec, Flow) and spec.processing:
+    if spec.processing:
         forward = (len(links), *forward)
-        links.append(_processing_link(spec, name, nodes[0]))
+        links.append(_processing_link(spec.processing, name, nodes[0]))
     if isinstance(spec, CBR):
         return ResolvedFlow(spec, name, forward, (), None, {}, "", hops)
     reverse = (*last[1:], *reverse, *first[1:])
@@ -390,10 +406,10 @@ def _own_link(rate: float, delay: float) -> Link:
     return Link("host", "node", rate=rate, delay=delay, record=False)
 
 
-def _processing_link(spec: Flow, name: str, node: str) -> Link:
+def _processing_link(seconds: float, name: str, node: str) -> Link:
     """The processing time of a flow's host, as a link before all others."""
     return Link(
-        f"{name}:host", node, rate=math.inf, delay=0.0, jitter=spec.processing,
+        f"{name}:host", node, rate=math.inf, delay=0.0, jitter=seconds,
         name=f"{name}{PROCESSING}", record=False,
     )  # fmt: skip
 
@@ -453,7 +469,7 @@ def _flows_named(name: str, flows: list[ResolvedFlow], owner: list[str]) -> tupl
     found = tuple(k for k, one in enumerate(owner) if name in (one, flows[k].name))
     if not found:
         raise unknown("flow in change", name, owner)
-    if any(flows[k].controller is None for k in found):
+    if not all(flows[k].is_tcp for k in found):
         raise ScenarioError(f"change of flow {name!r}: a CBR source has no rwnd")
     return found
 

@@ -11,17 +11,28 @@ import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import KW_ONLY, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc import rich
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.files import whole_file
-from tcpcc.scenario import units
-from tcpcc.scenario.frozen import Record, arguments, named
-from tcpcc.scenario.network import Access, Change, Link, Network, tuple_of
-from tcpcc.scenario.traffic import CBR, Flow, SlowStart, Transport
+from tcpcc.scenario.frozen import (
+    Record,
+    Seconds,
+    Setting,
+    arguments,
+    instance,
+    optional,
+    record,
+    seconds,
+    setting,
+    tuple_of,
+)
+from tcpcc.scenario.network import Access, Change, Link, Network
+from tcpcc.scenario.traffic import CBR, Flow, SlowStart
+from tcpcc.scenario.transport_settings import Transport
 from tcpcc.scenario.units import Quantity
 from tcpcc.scenario.workload import Workload
 
@@ -45,8 +56,7 @@ MAX_BINS = 10_000_000
 """Largest number of bins that a run may record."""
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@record
 class Scenario(Record):
     """The input of a simulation. Everything is checked here, before anything runs.
 
@@ -71,46 +81,33 @@ class Scenario(Record):
     True
     """
 
-    net: Network
-    flows: tuple[Flow | CBR, ...]
-    duration: float
-    seed: int
-    changes: tuple[Change, ...]
-    workloads: tuple[Workload, ...]
-    interval: float
+    net: Network = setting(instance, kind=Network, allowed="a Network, such as tc.dumbbell(...)")
+    flows: Setting[Iterable[Flow | CBR], tuple[Flow | CBR, ...]] = setting(
+        tuple_of, kinds=(Flow, CBR)
+    )
+    _: KW_ONLY
+    duration: Seconds = setting(seconds, check=positive)
+    seed: int = setting(whole, default=1)
+    changes: Setting[Iterable[Change], tuple[Change, ...]] = setting(
+        tuple_of, default=(), kinds=(Change,)
+    )
+    workloads: Setting[Iterable[Workload] | Workload, tuple[Workload, ...]] = setting(
+        tuple_of, default=(), kinds=(Workload,)
+    )
+    interval: Setting[Quantity | None, float] = setting(
+        optional(seconds), default=None, check=positive
+    )
 
-    def __init__(
-        self,
-        net: Network,
-        flows: Iterable[Flow | CBR],
-        *,
-        duration: Quantity,
-        seed: int = 1,
-        changes: Iterable[Change] = (),
-        workloads: Iterable[Workload] | Workload = (),
-        interval: Quantity | None = None,
-    ) -> None:
-        if not isinstance(net, Network):
-            raise refuse("net", net, "a Network, such as tc.dumbbell(...)")
-        length = positive("duration", units.seconds(duration, "duration"), "s")
-        self._store(
-            net=net,
-            flows=tuple_of("flows", flows, Flow, CBR),
-            duration=length,
-            seed=whole("seed", seed),
-            changes=tuple_of("changes", changes, Change),
-            workloads=tuple_of("workloads", workloads, Workload),
-            interval=length / 1000
-            if interval is None
-            else positive("interval", units.seconds(interval, "interval"), "s"),
-        )
+    def _check(self) -> None:
+        if self.interval is None:
+            self._store(**self._implied())
         if not self.flows and not self.workloads:
             raise ScenarioError("flows: a scenario needs at least one")
-        if self.interval > length:
+        if self.interval > self.duration:
             raise ScenarioError(
-                f"interval = {self.interval:g}: must be at most duration = {length:g} (s)"
+                f"interval = {self.interval:g}: must be at most duration = {self.duration:g} (s)"
             )
-        if length > MAX_BINS * self.interval:
+        if self.duration > MAX_BINS * self.interval:
             raise ScenarioError(
                 f"interval = {self.interval:g}: must be at least duration / {MAX_BINS:.0e} (s), "
                 "to bound the size of the record"

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 from tcpcc.errors import ScenarioError, flag, positive, refuse, text, whole
 from tcpcc.scenario import units
 from tcpcc.scenario.distributions import Distribution, Empirical, distribution
-from tcpcc.scenario.frozen import Record, named
-from tcpcc.scenario.network import tuple_of
+from tcpcc.scenario.frozen import (
+    BytesOrNone,
+    Record,
+    Setting,
+    optional,
+    record,
+    setting,
+    tuple_of,
+    whole_bytes,
+)
 from tcpcc.scenario.traffic import Flow
-from tcpcc.scenario.units import Quantity
 
 #: Settings of a flow that its template for connections must not have, and their defaults.
 _OF_ONE_FLOW = {"size": None, "writes": (), "name": None, "group": None, "record": True}
@@ -27,9 +34,28 @@ _OF_ONE_FLOW = {"size": None, "writes": (), "name": None, "group": None, "record
 Spec = Any
 """A distribution as `tcpcc.scenario.distributions.distribution` accepts it."""
 
+Drawn = Distribution | Empirical
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+
+def _items(name: str, value: Spec | None) -> Drawn | None:
+    endless = value is None or (isinstance(value, float) and math.isinf(value))
+    return None if endless else distribution(name, value)
+
+
+def _template(name: str, flow: Flow | Mapping[str, Any] | str) -> Flow:
+    if isinstance(flow, Mapping):
+        flow = Flow(**flow)
+    if isinstance(flow, str):
+        flow = Flow(flow)
+    if not isinstance(flow, Flow):
+        raise refuse(name, flow, "a Flow(...), the template of every connection")
+    for own, default in _OF_ONE_FLOW.items():
+        if getattr(flow, own) != default:
+            raise ScenarioError(f"flow: {own} = {getattr(flow, own)!r}: must be left out")
+    return flow
+
+
+@record
 class Conversation(Record):
     """A kind of conversation: the data that one connection sends.
 
@@ -54,56 +80,27 @@ class Conversation(Record):
         name: default: "conversation" and its number.
     """
 
-    size: Distribution | Empirical
-    items: Distribution | Empirical | None
-    gap: Distribution | Empirical
-    idle_first: bool
-    waits: bool
-    lasting: Distribution | Empirical | None
-    packet_size: int | None
-    header: int | None
-    share: float
-    name: str | None
+    size: Setting[Spec, Drawn] = setting(distribution, of=units.size_bytes)
+    _: KW_ONLY
+    items: Setting[Spec | None, Drawn | None] = setting(_items, default=1)
+    gap: Setting[Spec, Drawn] = setting(distribution, default=0, of=units.seconds)
+    idle_first: bool = setting(flag, default=False)
+    waits: bool = setting(flag, default=True)
+    lasting: Setting[Spec | None, Drawn | None] = setting(
+        optional(distribution), default=None, of=units.seconds
+    )
+    packet_size: BytesOrNone = setting(optional(whole_bytes), default=None, low=1)
+    header: BytesOrNone = setting(optional(whole_bytes), default=None)
+    share: float = setting(positive, default=1.0)
+    name: str | None = setting(optional(text), default=None)
 
-    def __init__(
-        self,
-        size: Spec,
-        *,
-        items: Spec | None = 1,
-        gap: Spec = 0,
-        idle_first: bool = False,
-        waits: bool = True,
-        lasting: Spec | None = None,
-        packet_size: Quantity | None = None,
-        header: Quantity | None = None,
-        share: float = 1.0,
-        name: str | None = None,
-    ) -> None:
-        pause = distribution("gap", gap, units.seconds)
-        if lasting is not None:
-            items = None
-            if flag("waits", waits):
+    def _check(self) -> None:
+        if self.lasting is not None:
+            self._store(items=None)
+            if self.waits:
                 raise ScenarioError("lasting: needs waits=False")
-        if isinstance(items, float) and math.isinf(items):
-            items = None
-        if items is None and not pause.quantile(0.999) > 0:
+        if self.items is None and not self.gap.quantile(0.999) > 0:
             raise ScenarioError("gap = 0: must be a positive time if items has no end (s)")
-        wire, overhead = (
-            None if value is None else whole(name, units.size_bytes(value, name), "bytes", low=low)
-            for name, value, low in (("packet_size", packet_size, 1), ("header", header, 0))
-        )
-        self._store(
-            size=distribution("size", size, units.size_bytes),
-            items=None if items is None else distribution("items", items),
-            gap=pause,
-            idle_first=flag("idle_first", idle_first),
-            waits=flag("waits", waits),
-            lasting=None if lasting is None else distribution("lasting", lasting, units.seconds),
-            packet_size=wire,
-            header=overhead,
-            share=positive("share", share),
-            name=None if name is None else text("name", name),
-        )
 
     def _implied(self) -> dict[str, Any]:
         implied: dict[str, Any] = {"gap": distribution("gap", 0)}
@@ -111,8 +108,7 @@ class Conversation(Record):
         return implied
 
 
-@named
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@record
 class Workload(Record):
     """Conversations that start at random times, on connections with one controller.
 
@@ -131,49 +127,23 @@ class Workload(Record):
             several kinds of conversation each kind is a row of the record, "workload1/ftp".
     """
 
-    flow: Flow
-    conversations: tuple[Conversation, ...]
-    interarrival: Distribution | Empirical
-    count: int | None
-    name: str | None
+    flow: Setting[Flow | Mapping[str, Any] | str, Flow] = setting(_template)
+    conversations: Setting[Conversation | Sequence[Conversation], tuple[Conversation, ...]] = (
+        setting(tuple_of, kinds=(Conversation,))
+    )
+    _: KW_ONLY
+    interarrival: Setting[Spec, Drawn] = setting(distribution, of=units.seconds)
+    count: int | None = setting(optional(whole), default=None, low=1)
+    name: str | None = setting(optional(text), default=None)
 
-    def __init__(
-        self,
-        flow: Flow | Mapping[str, Any] | str,
-        conversations: Conversation | Sequence[Conversation],
-        *,
-        interarrival: Spec,
-        count: int | None = None,
-        name: str | None = None,
-    ) -> None:
-        if isinstance(flow, Mapping):
-            flow = Flow(**flow)
-        if isinstance(flow, str):
-            flow = Flow(flow)
-        if not isinstance(flow, Flow):
-            raise refuse("flow", flow, "a Flow(...), the template of every connection")
-        for setting, default in _OF_ONE_FLOW.items():
-            if getattr(flow, setting) != default:
-                raise ScenarioError(
-                    f"flow: {setting} = {getattr(flow, setting)!r}: must be left out"
-                )
-        kinds = tuple_of("conversations", conversations, Conversation)
-        if not kinds:
+    def _check(self) -> None:
+        if not self.conversations:
             raise refuse("conversations", [], "a Conversation(...), or several")
-        between = distribution("interarrival", interarrival, units.seconds)
-        if count is None and not between.quantile(0.999) > 0:
+        if self.count is None and not self.interarrival.quantile(0.999) > 0:
             raise ScenarioError("interarrival = 0: must be a positive time if count is None (s)")
-        labels = [kind.name or f"conversation{k}" for k, kind in enumerate(kinds, 1)]
-        repeated = next((x for k, x in enumerate(labels) if x in labels[:k]), None)
+        repeated = next((x for k, x in enumerate(self.labels) if x in self.labels[:k]), None)
         if repeated is not None:
             raise ScenarioError(f"conversations: duplicate name {repeated!r}: give each its own")
-        self._store(
-            flow=flow,
-            conversations=kinds,
-            interarrival=between,
-            count=None if count is None else whole("count", count, low=1),
-            name=None if name is None else text("name", name),
-        )
         self.connections()
 
     @property

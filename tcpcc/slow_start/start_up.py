@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -144,9 +144,14 @@ def _bound(form: Any, rule: Rule, **names: Any) -> Rule:
     return bound
 
 
-def _before(added: Rule | None, rule: Rule | None) -> Rule | None:
+Own = TypeVar("Own", Rule, Rule | None)
+
+
+def _before(added: Rule | None, rule: Own) -> Own:
     """`added`, if there is one, then `rule`."""
-    return _bound(both, rule, first=added) if added and rule else added or rule
+    if added is None:
+        return rule
+    return added if rule is None else _bound(both, rule, first=added)
 
 
 @cache
@@ -172,13 +177,13 @@ def composed(controller: Controller, start_up: StartUp) -> Controller:
                     f"{controller.name!r}: {name!r} is in the {kind} of both"
                 )
     on_ack, on_loss = controller.on_ack, controller.on_loss
-    if start_up.on_loss and on_loss:
+    if start_up.on_ack:
+        on_ack = _bound(watched, on_ack, watch=start_up.on_ack)
+    if start_up.on_loss:
         on_loss = _bound(answered, on_loss, answer=start_up.on_loss)
     return replace(
         controller,
-        on_ack=_bound(watched, on_ack, watch=start_up.on_ack)
-        if start_up.on_ack and on_ack
-        else on_ack,
+        on_ack=on_ack,
         on_round=_before(start_up.on_round, controller.on_round),
         on_loss=_before(start_up.on_restart, on_loss),
         on_start=_before(start_up.on_start, controller.on_start),

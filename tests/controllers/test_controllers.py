@@ -677,6 +677,15 @@ def test_private_state_may_not_hide_the_common_one():
         make(state={"cwnd": tc.State(1, "packets", "mine")})
 
 
+@pytest.mark.parametrize("name", ["on_ack", "on_loss", "on_timeout"])
+def test_a_rule_that_every_controller_has_is_a_function_or_left_out(name):
+    with pytest.raises(ScenarioError, match=f"'mine', {name} = None: must be a function; leave"):
+        tc.Controller("mine", "", **{name: None})
+    s, p, a = tc.Controller("mine", "").example()
+    getattr(tc.Controller("mine", ""), name)(s, p, a)
+    assert (s.cwnd, s.ssthresh) == (10, 5)
+
+
 def test_rules_whose_arithmetic_fails_on_the_example_are_accepted():
     def rule(s, p, a):
         s.cwnd += 1 / (a.rtt - 0.11)

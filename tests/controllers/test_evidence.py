@@ -1,4 +1,4 @@
-"""What is said of each controller (evidence.toml) names tests that there are."""
+"""What the file of each controller says under "Evidence" names tests that there are."""
 
 import ast
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tcpcc.controllers import CONTROLLERS, controller
-from tcpcc.models.evidence import evidence, evidence_table
+from tcpcc.models.evidence import evidence_of, evidence_table
 
 TESTS = Path(__file__).parents[1]
 KINDS = {"ns-2", "vector", "closed form", "published value", "claim"}
@@ -15,14 +15,17 @@ OWN = [
 ]
 
 
-def test_every_controller_has_its_evidence():
-    assert sorted(evidence()) == sorted(OWN)
-    assert all(one.constants for one in evidence().values())
+@pytest.mark.parametrize("name", OWN)
+def test_every_controller_has_its_evidence(name):
+    known = evidence_of(name)
+    assert known.constants
+    section = CONTROLLERS.module_of(name).__doc__.partition("\nEvidence (")[2]
+    assert len(known.tests) == section.count(".py")
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_tests_named_are_there_and_know_the_controller(name):
-    for each in evidence()[name].tests:
+    for each in evidence_of(name).tests:
         assert each.kind in KINDS
         file, _, test = each.test.partition("::")
         text = (TESTS / file).read_text()

@@ -14,7 +14,7 @@ from browser import browser
 import tcpcc as tc
 from experiments import response
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.models.evidence import evidence
+from tcpcc.models.evidence import evidence_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +43,7 @@ def test_every_controller_has_its_page(site):
     for name in CONTROLLERS:
         page = (site / "controllers" / f"{name}.html").read_text()
         assert CONTROLLERS[name].source.split(";")[0].split(",")[0] in page.replace("&amp;", "&")
-        for each in evidence()[name].tests:
+        for each in evidence_of(name).tests:
             assert each.test.split("::")[0] in page
         assert f"{name}.svg" in page
         assert (site / "_images" / f"{name}.svg").stat().st_size > 5000

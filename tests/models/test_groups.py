@@ -24,10 +24,7 @@ def count(s, p, a):
 
 def counter(on_ack=count, **more):
     state = {"own": State(0, "", "own number"), "seen": State(0, "", "sum of all")}
-    rules = {"on_loss": None, "on_timeout": None}
-    return Controller(
-        "counter", "", on_ack, state=state, record=("seen",), coupled=True, **rules, **more
-    )
+    return Controller("counter", "", on_ack, state=state, record=("seen",), coupled=True, **more)
 
 
 def flow(controller, size=100, **settings):
@@ -162,7 +159,7 @@ def test_the_line_of_a_failing_rule_of_a_group_is_named():
 
 def test_the_fields_of_a_group_are_not_a_controllers_own():
     with pytest.raises(tc.ScenarioError, match="state 'members' is common to all"):
-        Controller("mine", "", None, None, None, state={"members": State(0, "", "")}, coupled=True)
+        Controller("mine", "", state={"members": State(0, "", "")}, coupled=True)
 
 
 @pytest.mark.parametrize(

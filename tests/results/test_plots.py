@@ -190,17 +190,18 @@ def grey(colour):
 
 
 def test_every_algorithm_has_a_colour_and_mark_of_its_own():
-    looks = list(plots.ALGORITHMS.values())
-    assert len(set(looks)) == len(looks)
-    ours = {n for n, c in CONTROLLERS.items() if c.on_ack.__module__.startswith("tcpcc.")}
-    assert set(plots.ALGORITHMS) == ours
+    ours = [n for n, c in CONTROLLERS.items() if c.on_ack.__module__.startswith("tcpcc.")]
+    looks = {plots.look(name) for name in ours}
+    assert len(looks) == len(ours)
+    assert all(marker for _, marker in looks)
+    assert {colour for colour, _ in looks} <= {*plots.PALETTE, "#777777"}
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=lambda names: names[-1])
 def test_algorithms_drawn_together_differ_without_colour(names):
     """In grey by lightness or, in curves, by the mark; by colour-blind readers by either."""
     for a, b in itertools.combinations(names, 2):
-        (colour, mark), (other, its_mark) = plots.ALGORITHMS[a], plots.ALGORITHMS[b]
+        (colour, mark), (other, its_mark) = plots.look(a), plots.look(b)
         assert colour != other, (a, b)
         assert mark != its_mark or abs(grey(colour) - grey(other)) > 8, (a, b)
         for matrix in BLINDNESS.values():
@@ -215,9 +216,7 @@ def test_packets_fluid_published_and_reference_differ_without_colour():
 
 
 def test_an_unknown_algorithm_is_grey():
-    assert plots.colour("mine") not in {colour for colour, _ in plots.ALGORITHMS.values()} - {
-        plots.colour("fast")
-    }
+    assert plots.colour("mine") not in plots.PALETTE
     assert plots.shade("#808080", -1) == (0, 0, 0)
     assert plots.shade("#808080", 1) == (1, 1, 1)
 

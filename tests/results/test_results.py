@@ -252,6 +252,35 @@ def test_throughput_ratio_of_groups():
     assert run.throughput_ratio("vegas2", ["vegas1"], 1, 4) == pytest.approx(b / a)
 
 
+MEASURES = {
+    "goodput": {}, "busiest_link": {}, "queue_mean": {}, "queue_max": {}, "loss_rate": {},
+    "active": {}, "summary": {}, "link_summary": {},
+    "throughput": {"payload": True, "count": "sent"},
+    "utilization": {"link": "bottleneck", "payload": True},
+    "jain_index": {"flows": ["vegas1", "reno2"]},
+    "throughput_ratio": {"a": "vegas", "b": "reno"},
+    "queue_stats": {"link": "bottleneck"},
+    "queue_quantile": {"q": 0.3, "link": "bottleneck"},
+    "drop_rate": {"link": "bottleneck"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_of_a_run_is_that_of_its_window(run, name):
+    def of_window(window):
+        if name in ("queue_mean", "queue_max"):
+            return getattr(window.queue_stats(), name.removeprefix("queue_"))
+        return getattr(window, name)(**MEASURES[name])
+
+    def text(measured):
+        return measured.to_csv() if name.endswith("summary") else str(measured)
+
+    measured = getattr(run, name)(after=2, before=5, **MEASURES[name])
+    assert text(measured) == text(of_window(run.window(2, 5)))
+    if name not in ("active", "busiest_link"):
+        assert text(measured) != text(of_window(run.window()))
+
+
 @pytest.fixture(scope="module")
 def sums():
     """A fluid run: one row for each of the foreground flows, 100 rows for 250 background flows."""

@@ -8,8 +8,8 @@ from every_model import EVERY_MODEL, simulate_in
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
+from tcpcc.scenario.presets import LINUX
 from tcpcc.scenario.resolve import resolve
-from tcpcc.scenario.traffic import LINUX
 from tcpcc.slow_start import SLOW_STARTS, composed
 
 PRESETS = {"ns2": tc.Transport.ns2(), "bsd": tc.Transport.bsd(), "linux": tc.Transport.linux()}

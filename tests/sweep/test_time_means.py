@@ -129,9 +129,7 @@ def test_a_failed_scenario_of_many_is_named():
     def wrong(s, p, a):
         s.cwnd = -1.0
 
-    broken = tc.Controller(
-        name="broken", summary="", source="", on_ack=wrong, on_loss=None, on_timeout=None
-    )
+    broken = tc.Controller(name="broken", summary="", source="", on_ack=wrong)
 
     def make(kind):
         net = tc.dumbbell("10 Mbps", "2 ms", 50)

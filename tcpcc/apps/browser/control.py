@@ -119,10 +119,10 @@ def with_single_flows(scenario: Scenario) -> Scenario:
     flows = scenario.resolve().flows
     if len(flows) > MOST_FLOWS:
         raise ScenarioError(f"flows: {len(flows)} in all: a page has at most {MOST_FLOWS}")
-    if all(flow.controller is None for flow in flows):
+    if not any(flow.is_tcp for flow in flows):
         raise ScenarioError("flows: at least one must have a controller")
     for flow in flows:
-        if getattr(flow.spec, "group", None) is not None:
+        if flow.spec.group is not None:
             raise ScenarioError(f"flow {flow.name!r}: group: a page has single flows only")
     link = bottleneck(scenario.net)
     if not (link.record or (link.record is None and math.isfinite(link.buffer))):
@@ -131,7 +131,7 @@ def with_single_flows(scenario: Scenario) -> Scenario:
         scenario = scenario.replace(net=net.replace(links=links))
     return scenario.replace(
         flows=[
-            flow.spec.replace(name=flow.name, **({"record": True} if flow.controller else {}))
+            flow.spec.replace(name=flow.name, **({"record": True} if flow.is_tcp else {}))
             for flow in flows
         ]
     )

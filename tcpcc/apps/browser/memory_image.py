@@ -208,7 +208,7 @@ class Atlas:
 def senders_of(world: Snapshot) -> list[int]:
     """Numbers of the flows that have a controller."""
     flows = world.world.resolved.flows
-    return [i for i, flow in enumerate(flows) if flow.controller is not None]
+    return [i for i, flow in enumerate(flows) if flow.is_tcp]
 
 
 def _lines(size: int) -> int:

@@ -238,7 +238,6 @@ class PageData:
         bins = self.atlas.shared["flow_bins"] + int(
             world.world.bin_row[i] * world.world.flow_bins.strides[0]
         )
-        writes = getattr(spec, "writes", ())
         return {
             "name": flow.name,
             "named": flow.name != f"{getattr(spec, 'controller', '')}{i + 1}",
@@ -249,7 +248,7 @@ class PageData:
             "stop": spec.stop if not isinstance(spec, CBR) else None,
             "packet": spec.packet_size,
             "bins": bins,
-            "writes": [time for k, (time, _) in enumerate(writes) if k > 0 or time > 0],
+            "writes": [time for k, (time, _) in enumerate(spec.writes) if k > 0 or time > 0],
         }
 
 

@@ -23,7 +23,6 @@ have nothing to judge. `exception` says why this package's own sender leaves the
 
 from __future__ import annotations
 
-import inspect
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario import Flow, Scenario
 
 CASES, SCENARIOS = "cases", "scenarios"
-_COMMON = ("traces", "path", "flow")
 
 
 @dataclass(frozen=True)
@@ -92,12 +90,12 @@ class Check:
         flow, source = int(table.pop("flow", 1)), table.pop("source", "")
         optional = bool(table.pop("optional", False))
         exception = table.pop("exception", "")
-        known = inspect.signature(OBSERVABLES[kind]).parameters
+        settings = OBSERVABLES[kind].settings
         for setting in table:
-            if setting not in known or setting in _COMMON:
-                raise unknown(f"setting of {kind} in {where}", setting, set(known) - set(_COMMON))
-        for setting, parameter in known.items():
-            if setting not in (*_COMMON, *table) and parameter.default is parameter.empty:
+            if setting not in settings:
+                raise unknown(f"setting of {kind} in {where}", setting, settings)
+        for setting, is_needed in settings.items():
+            if is_needed and setting not in table:
                 raise ScenarioError(f"{where}: {kind} needs {setting}")
         return cls(name, kind, table, flow, low, high, allowed, reason, source, optional, exception)
 

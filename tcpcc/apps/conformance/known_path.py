@@ -58,7 +58,7 @@ class KnownPath:
         ]
         self.duration = float(scenario.duration)
         self.base_rtt = base_rtts(resolved)
-        endless = [row.controller is not None and not _ends(row.spec) for row in resolved.rows]
+        endless = [row.is_tcp and not _ends(row.spec) for row in resolved.rows]
         self.finite = [not is_endless for is_endless in endless]
         self._propagation = [
             sum(resolved.links[k].delay for k in (*row.forward, *row.reverse))

@@ -1,12 +1,12 @@
 """The quantities that envelopes bound: numbers, or names of states, at times of a trace.
 
-An observable takes the traces of all flows, the case's path, the number of the flow and its own
-settings. It returns a `Reading`: every number that the envelope must contain, with its time. It
-raises `NotInTraceError` if the trace lacks what it needs.
+An observable takes a `Look` and its own settings. It returns a `Reading`: every number that the
+envelope must contain, with its time. It raises `NotInTraceError` if the trace lacks what it needs.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,72 @@ class Reading:
     values: Sequence[float | str]
 
 
-Observable = Callable[..., Reading]
+@dataclass(frozen=True)
+class Look:
+    """What an observable looks at.
+
+    Attributes:
+        traces: those of all flows.
+        path: the case's path.
+        flow: number of the flow.
+        mode: a state of its controller.
+        after, before: times, s.
+        per: unit of the result: "rtt" of the path, "rounds" of the trace, or "": s.
+    """
+
+    traces: Sequence[FlowTrace]
+    path: KnownPath
+    flow: int
+    mode: str = ""
+    after: float = 0.0
+    before: float = math.inf
+    per: str = ""
+
+    @property
+    def trace(self) -> FlowTrace:
+        return self.traces[self.flow]
+
+    @property
+    def visits(self) -> list[tuple[int, int]]:
+        """Visits to the mode that begin in the window."""
+        time = self.trace.time
+        column(self.trace, "mode")
+        visits = self.trace.visits(self.mode)
+        return [(a, b) for a, b in visits if self.after <= time[a] < self.before]
+
+    @property
+    def ended(self) -> list[tuple[int, int]]:
+        """Those that are over before the trace is."""
+        return self.over(self.visits)
+
+    def over(self, visits: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [(a, b) for a, b in visits if b < len(self.trace.time)]
+
+    def unit(self, time: float) -> float:
+        """What a duration is divided by at this time, s."""
+        return float(self.path.unit(self.per, self.flow, time)) if self.per else 1.0
+
+
+@dataclass(frozen=True)
+class Observable:
+    """An observable and its settings.
+
+    Attributes:
+        function: called with a `Look` and the settings that the look does not have.
+        settings: names of its settings -> whether one must be given.
+    """
+
+    function: Callable[..., Reading]
+    settings: dict[str, bool]
+
+    def __call__(
+        self, traces: Sequence[FlowTrace], path: KnownPath, flow: int, **settings: Any
+    ) -> Reading:
+        own = {name: settings.pop(name) for name in inspect.signature(self.function).parameters
+               if name in settings}  # fmt: skip
+        return self.function(Look(traces, path, flow, **settings), **own)
+
+
 OBSERVABLES: dict[str, Observable] = {}
 
 SLACK = 0.02
@@ -47,9 +112,19 @@ TAKES: dict[str, Callable[[NDArray[Any]], int]] = {
 """Which sample of a selection is taken."""
 
 
-def observable(function: Observable) -> Observable:
-    OBSERVABLES[function.__name__] = function
-    return function
+def observable(
+    needs: str = "", takes: str = ""
+) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
+    """Register an observable, which reads these settings of its `Look`."""
+
+    def registered(function: Callable[..., Reading]) -> Callable[..., Reading]:
+        _, *own = inspect.signature(function).parameters.values()
+        needed = dict.fromkeys(needs.split(), True) | dict.fromkeys(takes.split(), False)
+        needed |= {setting.name: setting.default is setting.empty for setting in own}
+        OBSERVABLES[function.__name__] = Observable(function, needed)
+        return function
+
+    return registered
 
 
 def column(trace: FlowTrace, name: str) -> NDArray[np.float64]:
@@ -57,17 +132,6 @@ def column(trace: FlowTrace, name: str) -> NDArray[np.float64]:
     if values is None or np.isnan(values).all():
         raise NotInTraceError(name)
     return values
-
-
-def _visits(trace: FlowTrace, mode: str, after: float, before: float) -> list[tuple[int, int]]:
-    """Visits to a mode that begin in the window."""
-    column(trace, "mode")
-    return [(a, b) for a, b in trace.visits(mode) if after <= trace.time[a] < before]
-
-
-def _ended(trace: FlowTrace, visits: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that are over before the trace is."""
-    return [(a, b) for a, b in visits if b < len(trace.time)]
 
 
 def _needs_sends(trace: FlowTrace) -> None:
@@ -87,38 +151,26 @@ def _one(time: float, value: float) -> Reading:
 # Samples.
 
 
-@observable
-def sample(
-    traces: Sequence[FlowTrace],
-    path: KnownPath,
-    flow: int,
-    *,
-    of: str,
-    take: str,
-    mode: str = "",
-    after: float = 0.0,
-    before: float = math.inf,
-    skip: float = 0.0,
-    per: str = "",
-) -> Reading:
+@observable(takes="mode after before per")
+def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Reading:
     """A sample in each visit to `mode`, or of all samples between two times.
 
     `of`: the column. `take`: first, last, least or most. `skip`: s at the beginning of each visit
     that are left out. `per`: what the value is divided by: rate, bdp, rtt of the path, or another
     column.
     """
-    trace = traces[flow]
+    trace = look.trace
     values = column(trace, of)
-    if per in path.UNITS:
-        scale = path.unit(per, flow, trace.time)
+    if look.per in look.path.UNITS:
+        scale = look.path.unit(look.per, look.flow, trace.time)
     else:
-        scale = column(trace, per) if per else np.ones(len(values))
-    if mode:
-        spans = _visits(trace, mode, after, before)
-        if take != "first" and trace.end < (1 - SLACK) * path.duration:
-            spans = _ended(trace, spans)  # the trace may end within a visit
+        scale = column(trace, look.per) if look.per else np.ones(len(values))
+    if look.mode:
+        spans = look.visits
+        if take != "first" and trace.end < (1 - SLACK) * look.path.duration:
+            spans = look.over(spans)  # the trace may end within a visit
     else:
-        first, stop = np.searchsorted(trace.time, [after, before])
+        first, stop = np.searchsorted(trace.time, [look.after, look.before])
         spans = [(int(first), int(stop))]
     times, found = [], []
     for first, stop in spans:
@@ -136,14 +188,11 @@ def sample(
 # States.
 
 
-@observable
-def next_mode(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, mode: str, after: float = 0.0,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="mode", takes="after before")
+def next_mode(look: Look) -> Reading:
     """The state that follows each visit to `mode`."""
-    trace = traces[flow]
-    ended = _ended(trace, _visits(trace, mode, after, before))
+    trace = look.trace
+    ended = look.ended
     numbers = trace.columns["mode"]
     return Reading(
         [float(trace.time[b]) for _, b in ended],
@@ -151,183 +200,151 @@ def next_mode(
     )
 
 
-@observable
-def visits(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, mode: str, after: float = 0.0,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="mode", takes="after before")
+def visits(look: Look) -> Reading:
     """Number of visits to `mode` that begin between two times."""
-    found = _visits(traces[flow], mode, after, before)
-    time = float(traces[flow].time[found[-1][0]]) if found else min(before, path.duration)
+    found = look.visits
+    time = float(look.trace.time[found[-1][0]]) if found else min(look.before, look.path.duration)
     return _one(time, float(len(found)))
 
 
-@observable
-def time_in_mode(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, mode: str, after: float = 0.0,
-    before: float = math.inf, per: str = "",
-) -> Reading:  # fmt: skip
+@observable(needs="mode", takes="after before per")
+def time_in_mode(look: Look) -> Reading:
     """Duration of each visit to `mode` that is over, s, or in `per`: rtt or rounds of the trace."""
-    trace = traces[flow]
-    ended = _ended(trace, _visits(trace, mode, after, before))
+    trace = look.trace
+    ended = look.ended
     begins = np.array([trace.time[a] for a, _ in ended])
     ends = np.array([trace.time[b] for _, b in ended])
-    if per == "rounds":
+    if look.per == "rounds":
         column(trace, "rtt")
         rounds = trace.rounds()
         lengths = np.searchsorted(rounds, ends, "right") - np.searchsorted(rounds, begins, "right")
     else:
         lengths = ends - begins
-        lengths = lengths / path.unit(per, flow, begins) if per else lengths
+        lengths = lengths / look.path.unit(look.per, look.flow, begins) if look.per else lengths
     return Reading([float(x) for x in ends], [float(x) for x in lengths])
 
 
-@observable
-def time_between(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, mode: str, after: float = 0.0,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="mode", takes="after before")
+def time_between(look: Look) -> Reading:
     """Time from the end of each visit to `mode` to the beginning of the next, s."""
-    trace = traces[flow]
-    found = _visits(trace, mode, after, before)
+    trace = look.trace
+    found = look.visits
     times = [float(trace.time[a]) for a, _ in found[1:]]
     gaps = [float(trace.time[b[0]] - trace.time[a[1]]) for a, b in pairwise(found)]
     return Reading(times, gaps)
 
 
-@observable
-def mode_ends(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, mode: str, after: float = 0.0,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="mode", takes="after before")
+def mode_ends(look: Look) -> Reading:
     """When each visit to `mode` ends, s."""
-    trace = traces[flow]
-    ends = [float(trace.time[b]) for _, b in _ended(trace, _visits(trace, mode, after, before))]
+    ends = [float(look.trace.time[b]) for _, b in look.ended]
     return Reading(ends, ends)
 
 
 # Rates.
 
 
-@observable
-def throughput(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, before: float,
-) -> Reading:  # fmt: skip
+@observable(needs="after before")
+def throughput(look: Look) -> Reading:
     """Delivered packets as a share of what the path could carry between two times."""
-    _needs_delivered(traces[flow])
-    packets = float(np.diff(traces[flow].total_delivered([after, before]))[0])
-    return _one(before, packets / path.capacity(flow, after, before))
+    _needs_delivered(look.trace)
+    packets = float(np.diff(look.trace.total_delivered([look.after, look.before]))[0])
+    return _one(look.before, packets / look.path.capacity(look.flow, look.after, look.before))
 
 
-@observable
-def share(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, before: float,
-) -> Reading:  # fmt: skip
+@observable(needs="after before")
+def share(look: Look) -> Reading:
     """Share of the flow in the packets that all flows deliver between two times."""
     amounts = []
-    for each in traces:
+    for each in look.traces:
         _needs_delivered(each)
-        amounts.append(float(np.diff(each.total_delivered([after, before]))[0]))
+        amounts.append(float(np.diff(each.total_delivered([look.after, look.before]))[0]))
     if len(amounts) < 2:
         raise NotInTraceError("other flows")
-    return _one(before, amounts[flow] / max(sum(amounts), 1.0))
+    return _one(look.before, amounts[look.flow] / max(sum(amounts), 1.0))
 
 
-@observable
-def time_to_throughput(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, level: float, width: float,
-    after: float = 0.0, per: str = "",
-) -> Reading:  # fmt: skip
+@observable(takes="after per")
+def time_to_throughput(look: Look, *, level: float, width: float) -> Reading:
     """Time from `after` until `level` of the path's rate is delivered over `width` s; s or `per`.
 
     Infinite if this does not happen.
     """
-    trace = traces[flow]
+    trace = look.trace
     _needs_delivered(trace)
-    ends = np.arange(after + width, path.duration + 1e-9, width / 10)
+    ends = np.arange(look.after + width, look.path.duration + 1e-9, width / 10)
     amounts = trace.total_delivered(ends) - trace.total_delivered(ends - width)
-    able = np.array([path.capacity(flow, end - width, end) for end in ends])
+    able = np.array([look.path.capacity(look.flow, end - width, end) for end in ends])
     there = np.flatnonzero(amounts >= level * able)
     if not len(there):
-        return _one(path.duration, math.inf)
+        return _one(look.path.duration, math.inf)
     time = float(ends[there[0]])
-    return _one(time, (time - after) / (float(path.unit(per, flow, time)) if per else 1.0))
+    return _one(time, (time - look.after) / look.unit(time))
 
 
-@observable
-def send_rate(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, mode: str, skip: float = 0.0,
-    after: float = 0.0, before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="mode", takes="after before")
+def send_rate(look: Look, *, skip: float = 0.0) -> Reading:
     """Mean rate of sending in each visit to `mode`, as a share of the path's rate."""
-    trace = traces[flow]
+    trace = look.trace
     _needs_sends(trace)
     times, rates = [], []
-    for a, b in _ended(trace, _visits(trace, mode, after, before)):
+    for a, b in look.ended:
         begin, end = trace.time[a] + skip, trace.time[b]
         sent = np.diff(np.searchsorted(trace.sent_at, [begin, end]))[0]
         if end > begin and sent > 2:
             times.append(float(end))
-            rates.append(float(sent) / path.capacity(flow, begin, end))
+            rates.append(float(sent) / look.path.capacity(look.flow, begin, end))
     return Reading(times, rates)
 
 
 # Losses.
 
 
-@observable
-def retransmitted(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, before: float,
-) -> Reading:  # fmt: skip
+@observable(needs="after before")
+def retransmitted(look: Look) -> Reading:
     """Share of retransmissions in the packets sent between two times."""
-    trace = traces[flow]
+    trace = look.trace
     _needs_sends(trace)
-    inside = (trace.sent_at > after) & (trace.sent_at <= before)
-    return _one(before, float(trace.again[inside].sum()) / max(int(inside.sum()), 1))
+    inside = (trace.sent_at > look.after) & (trace.sent_at <= look.before)
+    return _one(look.before, float(trace.again[inside].sum()) / max(int(inside.sum()), 1))
 
 
-@observable
-def timeouts(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float = 0.0,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(takes="after before")
+def timeouts(look: Look) -> Reading:
     """Number of retransmission timeouts between two times."""
-    found = traces[flow].timeouts
+    found = look.trace.timeouts
     if found is None:
         raise NotInTraceError("timeouts")
-    found = found[(found > after) & (found <= before)]
-    return _one(float(found[0]) if len(found) else min(before, path.duration), float(len(found)))
+    found = found[(found > look.after) & (found <= look.before)]
+    time = float(found[0]) if len(found) else min(look.before, look.path.duration)
+    return _one(time, float(len(found)))
 
 
-@observable
-def silence(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, before: float,
-    per: str = "",
-) -> Reading:  # fmt: skip
+@observable(needs="after before", takes="per")
+def silence(look: Look) -> Reading:
     """Longest time without a packet sent between two times, s or `per`."""
-    trace = traces[flow]
+    trace = look.trace
     _needs_sends(trace)
-    inside = trace.sent_at[(trace.sent_at >= after) & (trace.sent_at <= before)]
-    sends = np.concatenate([[after], inside, [before]])
+    inside = trace.sent_at[(trace.sent_at >= look.after) & (trace.sent_at <= look.before)]
+    sends = np.concatenate([[look.after], inside, [look.before]])
     place = int(np.argmax(np.diff(sends)))
     length, time = float(np.diff(sends)[place]), float(sends[place])
-    return _one(time, length / (float(path.unit(per, flow, time)) if per else 1.0))
+    return _one(time, length / look.unit(time))
 
 
-@observable
-def first_retransmission(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, per: str = "",
-) -> Reading:  # fmt: skip
+@observable(needs="after", takes="per")
+def first_retransmission(look: Look) -> Reading:
     """Time from the last new packet to the first retransmission after `after`, s or `per`."""
-    trace = traces[flow]
+    trace = look.trace
     _needs_sends(trace)
-    repeats = trace.sent_at[trace.again & (trace.sent_at > after)]
+    repeats = trace.sent_at[trace.again & (trace.sent_at > look.after)]
     before = trace.sent_at[~trace.again & (trace.sent_at < min(repeats, default=0.0))]
     if not len(before):
         return Reading([], [])
     time = float(repeats[0])
     length = time - float(before[-1])
-    return _one(time, length / (float(path.unit(per, flow, time)) if per else 1.0))
+    return _one(time, length / look.unit(time))
 
 
 def _recoveries(trace: FlowTrace, after: float, before: float) -> list[tuple[float, float]]:
@@ -346,19 +363,16 @@ def _recoveries(trace: FlowTrace, after: float, before: float) -> list[tuple[flo
     return found
 
 
-@observable
-def recovery_pace(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, part: float, after: float,
-    before: float = math.inf, take: str = "",
-) -> Reading:  # fmt: skip
+@observable(needs="after", takes="before")
+def recovery_pace(look: Look, *, part: float, take: str = "") -> Reading:
     """Packets sent over packets delivered in the first `part` of an RTT of each recovery.
 
     `take` = "first": of the first recovery only.
     """
-    trace = traces[flow]
+    trace = look.trace
     _needs_delivered(trace)
     times, values = [], []
-    for begin, rtt in _recoveries(trace, after, before)[: 1 if take else None]:
+    for begin, rtt in _recoveries(trace, look.after, look.before)[: 1 if take else None]:
         end = begin + part * rtt
         sent = float(np.diff(np.searchsorted(trace.sent_at, [begin, end]))[0])
         arrived = float(np.diff(trace.total_delivered([begin, end]))[0])
@@ -368,15 +382,12 @@ def recovery_pace(
     return Reading(times, values)
 
 
-@observable
-def burst(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, width: float, after: float,
-    before: float,
-) -> Reading:  # fmt: skip
+@observable(needs="after before")
+def burst(look: Look, *, width: float) -> Reading:
     """Most packets sent within `width` s between two times."""
-    trace = traces[flow]
+    trace = look.trace
     _needs_sends(trace)
-    sends = trace.sent_at[(trace.sent_at >= after) & (trace.sent_at < before)]
+    sends = trace.sent_at[(trace.sent_at >= look.after) & (trace.sent_at < look.before)]
     if not len(sends):
         return Reading([], [])
     counts = np.searchsorted(sends, sends + width) - np.arange(len(sends))
@@ -412,64 +423,54 @@ def falls(
     return found
 
 
-@observable
-def cut(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="after", takes="before")
+def cut(look: Look) -> Reading:
     """Window after each reduction over the window before it."""
-    found = falls(traces[flow], after, before, 0.1)
+    found = falls(look.trace, look.after, look.before, 0.1)
     return Reading([time for time, _, _ in found], [low / peak for _, peak, low in found])
 
 
-@observable
-def cut_interval(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, c: float, beta: float,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="after", takes="before")
+def cut_interval(look: Look, *, c: float, beta: float) -> Reading:
     """Time from each reduction of the window to the next, over K as in `regrowth`."""
-    found = falls(traces[flow], after, before, 0.1)
+    found = falls(look.trace, look.after, look.before, 0.1)
     scale = [math.cbrt(peak * (1 - beta) / c) for _, peak, _ in found]
     times = [time for time, _, _ in found]
     gaps = [float(gap / k) for gap, k in zip(np.diff(times), scale, strict=False)]
     return Reading(times[1:], gaps)
 
 
-@observable
-def regrowth(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float, part: float,
-    c: float, beta: float, before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="after", takes="before")
+def regrowth(look: Look, *, part: float, c: float, beta: float) -> Reading:
     """Window a `part` of K after each reduction, over the window before the reduction.
 
     K = cbrt(W (1 - beta) / c) s, with W the window before the reduction (RFC 9438, section 4.2).
     """
-    trace = traces[flow]
+    trace = look.trace
     window = column(trace, "cwnd")
     known = ~np.isnan(window)
     times, values = [], []
-    found = falls(trace, after, before, 0.1)
+    found = falls(trace, look.after, look.before, 0.1)
     for k, (time, peak, _) in enumerate(found):
         at = time + part * math.cbrt(peak * (1 - beta) / c)
-        if at < min(found[k + 1][0] if k + 1 < len(found) else math.inf, before, trace.time[-1]):
+        if at < min(
+            found[k + 1][0] if k + 1 < len(found) else math.inf, look.before, trace.time[-1]
+        ):
             times.append(at)
             values.append(float(np.interp(at, trace.time[known], window[known])) / peak)
     return Reading(times, values)
 
 
-@observable
-def increase(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float,
-    before: float = math.inf,
-) -> Reading:  # fmt: skip
+@observable(needs="after", takes="before")
+def increase(look: Look) -> Reading:
     """Growth of the window from each reduction to the next, packets per RTT."""
-    trace = traces[flow]
+    trace = look.trace
     rtt = column(trace, "rtt")
     known = rtt > 0
     times, values = [], []
     at = trace.time[known]
     elapsed = np.concatenate([[0.0], np.cumsum(np.diff(at) / rtt[known][1:])])
-    for (begin, _, low), (end, peak, _) in pairwise(falls(trace, after, before, 0.1)):
+    for (begin, _, low), (end, peak, _) in pairwise(falls(trace, look.after, look.before, 0.1)):
         passed = np.diff(np.interp([begin, end], at, elapsed))[0]
         times.append(end)
         values.append(float((peak - low) / passed))
@@ -496,13 +497,10 @@ def _doubling_ends(windows: ArrayLike, least: float) -> int:
     return int(slow[0]) + 1 if len(slow) else len(grown) + 1
 
 
-@observable
-def doubling_ends(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, of: str, least: float,
-    per: str = "",
-) -> Reading:  # fmt: skip
+@observable(takes="per")
+def doubling_ends(look: Look, *, of: str, least: float) -> Reading:
     """A column when the window first grows by less than `least` in a round, divided by `per`."""
-    trace = traces[flow]
+    trace = look.trace
     ends, windows = _windows_by_round(trace)
     if len(ends) < 3:
         raise NotInTraceError("round trips")
@@ -510,24 +508,21 @@ def doubling_ends(
     values = column(trace, of)
     known = ~np.isnan(values)
     value = float(values[known][np.searchsorted(trace.time[known], time + 1e-9) - 1])
-    return _one(time, value / (float(path.unit(per, flow, time)) if per else 1.0))
+    return _one(time, value / look.unit(time))
 
 
-@observable
-def growth(
-    traces: Sequence[FlowTrace], path: KnownPath, flow: int, *, after: float = 0.0,
-    before: float = math.inf, since_slow: bool = False, rounds: int = 0,
-) -> Reading:  # fmt: skip
+@observable(takes="after before")
+def growth(look: Look, *, since_slow: bool = False, rounds: int = 0) -> Reading:
     """Window at the end of each round over that at its beginning.
 
     Rounds that end between two times; with `since_slow` the `rounds` that follow the first round in
     which the window grows by less than 1.5.
     """
-    ends, windows = _windows_by_round(traces[flow])
+    ends, windows = _windows_by_round(look.trace)
     grown = windows[1:] / windows[:-1]
     if since_slow:
         first = _doubling_ends(windows, 1.5) + 1
         chosen = np.arange(first, min(first + rounds, len(grown)))
     else:
-        chosen = np.flatnonzero((ends[1:] > after) & (ends[1:] <= before))
+        chosen = np.flatnonzero((ends[1:] > look.after) & (ends[1:] <= look.before))
     return Reading([float(ends[k + 1]) for k in chosen], [float(grown[k]) for k in chosen])

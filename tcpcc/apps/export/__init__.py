@@ -74,20 +74,17 @@ def files(
     glue: bool = False,
 ) -> dict[str, str]:
     """The files that :func:`export` writes: name -> text."""
+    from tcpcc.apps.export import c, linux
     from tcpcc.slow_start.start_up import SLOW_STARTS, composed
 
     one_of("target", to, known=TARGETS)
     one = composed(CONTROLLERS.find(controller), SLOW_STARTS.find(slow_start))
     values = one.check(params or {})
     if to == "c":
-        from tcpcc.apps.export import c
-
         return c.sources(one, values, with_glue=flag("glue", glue))
     if glue:
         raise ScenarioError("glue = True: only for the target 'c'; Linux calls the rules itself")
-    from tcpcc.apps.export import linux
-
-    return {f"{linux.identifier(one.name)}.bpf.c": linux.source(one, values)}
+    return {f"{c.identifier(one.name)}.bpf.c": linux.source(one, values)}
 
 
 def exportable() -> pd.DataFrame:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import tcpcc
-from tcpcc.apps.export import glue
-from tcpcc.apps.export.form import BOOL, FLOAT, INT, NONE, SAMPLE, STATE, Field, walk
-from tcpcc.apps.export.translate import MATH_H, translate
+from tcpcc.apps.export import glue, ir
+from tcpcc.apps.export.calls import MATH_H
+from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, SAMPLE, STATE
+from tcpcc.apps.export.translate import translate
 from tcpcc.apps.export.writer import Writer, literal, member
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
@@ -175,8 +176,8 @@ def _read(writer: Writer) -> set[str]:
     return {
         node.name
         for function in writer.program.functions
-        for node in walk(function.body)
-        if isinstance(node, Field) and node.record == SAMPLE
+        for node in ir.walk(function.body)
+        if isinstance(node, ir.Field) and node.record == SAMPLE
     }
 
 

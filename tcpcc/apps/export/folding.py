@@ -6,27 +6,16 @@ import math
 import operator
 from typing import Any
 
-from tcpcc.apps.export.form import (
-    BOOL,
-    FLOAT,
-    INT,
-    Binary,
-    Cast,
-    Compare,
-    Const,
-    Logic,
-    Math,
-    Not,
-    Select,
-    Unary,
-)  # fmt: skip
+from tcpcc.apps.export import ir
+from tcpcc.apps.export.ir import BOOL, FLOAT, INT
 
-_OPERATORS = {
+_OPERATORS: dict[str, Any] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
     "floordiv": operator.floordiv, "mod": operator.mod, "and": operator.and_, "or": operator.or_,
     "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
     "eq": operator.eq, "ne": operator.ne,
+    "neg": operator.neg, "invert": operator.invert,
 }  # fmt: skip
 _FUNCTIONS: dict[str, Any] = {
     "larger": max, "smaller": min, "abs": abs, "floor": math.floor, "ceil": math.ceil,
@@ -35,56 +24,60 @@ _FUNCTIONS: dict[str, Any] = {
 _KINDS: dict[str, Any] = {FLOAT: float, INT: int, BOOL: bool}
 
 
-def fold(node: Any) -> Any:
+def fold(node: ir.Expression) -> ir.Expression:
     """The expression, or its value if that is a constant."""
-    if isinstance(node, Not):
-        return _negated(node)
-    if isinstance(node, Logic):
-        return _joined(node)
-    if isinstance(node, Select):
-        if isinstance(node.test, Const):
-            return node.yes if node.test.value else node.no
-        return node
+    match node:
+        case ir.Not():
+            return _negated(node)
+        case ir.Logic():
+            return _joined(node)
+        case ir.Select(test=ir.Const(value=test)):
+            return node.yes if test else node.no
     try:
         value = _value(node)
     except (ArithmeticError, ValueError, TypeError):
         return node
     if value is None or (node.type == INT and not -(2**63) <= value < 2**63):
         return node
-    return Const(_KINDS[node.type](value), node.type)
+    return ir.Const(_KINDS[node.type](value), node.type)
 
 
-def _value(node: Any) -> Any:
+def _value(node: ir.Expression) -> Any:
     """The value of a constant expression; None if it is not constant."""
-    if isinstance(node, Binary | Compare):
-        if isinstance(node.left, Const) and isinstance(node.right, Const):
-            return _OPERATORS[node.op](node.left.value, node.right.value)
-    elif isinstance(node, Unary) and isinstance(node.value, Const):
-        return ~node.value.value if node.op == "invert" else -node.value.value
-    elif isinstance(node, Cast) and isinstance(node.value, Const):
-        return _KINDS[node.type](node.value.value)
-    elif isinstance(node, Math) and all(isinstance(a, Const) for a in node.arguments):
-        function = _FUNCTIONS.get(node.name) or getattr(math, node.name)
-        return function(*(a.value for a in node.arguments))
+    match node:
+        case ir.Binary(op, ir.Const(left), ir.Const(right)):
+            return _OPERATORS[op](left, right)
+        case ir.Compare(op, ir.Const(left), ir.Const(right)):
+            return _OPERATORS[op](left, right)
+        case ir.Unary(op, ir.Const(value)):
+            return _OPERATORS[op](value)
+        case ir.Cast(ir.Const(value)):
+            return _KINDS[node.type](value)
+        case ir.Math(name, arguments):
+            values = [a.value for a in arguments if isinstance(a, ir.Const)]
+            if len(values) == len(arguments):
+                return (_FUNCTIONS.get(name) or getattr(math, name))(*values)
     return None
 
 
-def _negated(node: Not) -> Any:
-    inner = node.value
-    if isinstance(inner, Const):
-        return Const(not inner.value, BOOL)
-    if isinstance(inner, Not):
-        return inner.value
-    if isinstance(inner, Compare) and inner.op in ("eq", "ne"):
-        return Compare("ne" if inner.op == "eq" else "eq", inner.left, inner.right)
+def _negated(node: ir.Not) -> ir.Expression:
+    match node.value:
+        case ir.Const(value):
+            return ir.Const(not value, BOOL)
+        case ir.Not(opposite):
+            return opposite
+        case ir.Compare("eq", left, right):
+            return ir.Compare("ne", left, right)
+        case ir.Compare("ne", left, right):
+            return ir.Compare("eq", left, right)
     return node
 
 
-def _joined(node: Logic) -> Any:
+def _joined(node: ir.Logic) -> ir.Expression:
     decides = node.op == "or"
-    for one, other in ((node.left, node.right), (node.right, node.left)):
-        if isinstance(one, Const) and bool(one.value) != decides:
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(side, ir.Const) and bool(side.value) != decides:
             return other
-    if isinstance(node.left, Const):
-        return Const(decides, BOOL)
+    if isinstance(node.left, ir.Const):
+        return ir.Const(decides, BOOL)
     return node

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tcpcc.apps.export.c import declared, head, identifier, initial
-from tcpcc.apps.export.form import BOOL, FLOAT, INT, NONE
+from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE
 from tcpcc.apps.export.translate import translate
 from tcpcc.apps.export.writer import Writer, bits, member
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS

@@ -4,47 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from tcpcc.apps.export.form import (
-    BOOL,
-    FLOAT,
-    INT,
-    NONE,
-    PARAMS,
-    SAMPLE,
-    STATE,
-    Array,
-    ArrayField,
-    ArrayVar,
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Compare,
-    Const,
-    Do,
-    Element,
-    Field,
-    For,
-    Function,
-    If,
-    Leave,
-    Logic,
-    Loop,
-    Math,
-    Not,
-    Program,
-    Record,
-    Return,
-    Select,
-    Table,
-    Unary,
-    Var,
-    While,
-    walk,
-)
+from tcpcc.apps.export import ir
+from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, PARAMS, SAMPLE, STATE
 
 _KEYWORDS: frozenset[str] = frozenset(
     """
@@ -162,19 +126,19 @@ class Writer:
         constants: definitions of named constants and tables: name -> text.
     """
 
-    def __init__(self, program: Program, dialect: Dialect) -> None:
+    def __init__(self, program: ir.Program, dialect: Dialect) -> None:
         self.program, self.dialect = program, dialect
         self.helpers: set[str] = set()
         self.constants: dict[str, str] = {}
-        self.names: dict[Function, str] = {}
+        self.names: dict[ir.Function, str] = {}
         self._values: dict[str, tuple[Any, ...]] = {}
         self._records: dict[str, str] = {}
         self.sample_written = any(
-            isinstance(node, Assign)
-            and isinstance(node.target, Field)
+            isinstance(node, ir.Assign)
+            and isinstance(node.target, ir.Field)
             and node.target.record == SAMPLE
             for function in program.functions
-            for node in walk(function.body)
+            for node in ir.walk(function.body)
         )
         for name, function in program.rules.items():
             self.names[function] = dialect.rule(name)
@@ -182,7 +146,7 @@ class Writer:
             if function not in self.names:
                 self.names[function] = self._free_name(function)
 
-    def _free_name(self, function: Function) -> str:
+    def _free_name(self, function: ir.Function) -> str:
         taken = set(self.names.values())
         wanted = [function.name, f"{function.module}_{function.name}"]
         for k in range(len(self.program.functions) + 2):
@@ -193,7 +157,7 @@ class Writer:
 
     # -------------------------------------------------------------------------- functions
 
-    def prototype(self, function: Function) -> str:
+    def prototype(self, function: ir.Function) -> str:
         """The head of a function, without a semicolon."""
         dialect = self.dialect
         given = []
@@ -202,7 +166,7 @@ class Writer:
                 if type_ == PARAMS and dialect.soft:
                     continue
                 given.append(f"{dialect.record(type_, self.sample_written)}{self.local(name)}")
-            elif isinstance(type_, Array):
+            elif isinstance(type_, ir.Array):
                 given.append(f"{dialect.types[type_.of]} *{self.local(name)}")
             else:
                 given.append(f"{dialect.types[type_]} {self.local(name)}")
@@ -216,7 +180,7 @@ class Writer:
             result = f"static {result}"
         return f"{result} {self.names[function]}({', '.join(given) or 'void'})"
 
-    def function(self, function: Function) -> str:
+    def function(self, function: ir.Function) -> str:
         """A function with its comment."""
         self._records = {}
         for name, type_ in function.arguments:
@@ -224,8 +188,8 @@ class Writer:
                 self._records.setdefault(type_, self.local(name))
         body = function.body
         declared = self._declared_in_place(body, {name for name, _ in function.arguments})
-        used = {node.name for node in walk(body) if isinstance(node, Var)}
-        used -= {node.name for node in walk(body) if isinstance(node, For)}
+        used = {node.name for node in ir.walk(body) if isinstance(node, ir.Var)}
+        used -= {node.name for node in ir.walk(body) if isinstance(node, ir.For)}
         lines = [f"/* {_comment(function.doc)} */"] if function.doc else []
         lines += [f"{self.prototype(function)}", "{"]
         if self.dialect.null_checks:
@@ -246,23 +210,23 @@ class Writer:
             lines.append("    return 0;")
         return "\n".join([*lines, "}"])
 
-    def _declared_in_place(self, body: list[Any], arguments: set[str]) -> dict[str, int]:
+    def _declared_in_place(self, body: ir.Block, arguments: set[str]) -> dict[str, int]:
         """Variables of which the first use is an assignment outside of all blocks: name -> the
         statement's identity."""
         seen = set(arguments)
         found: dict[str, int] = {}
         for node in body:
-            if isinstance(node, Assign) and isinstance(node.target, Var):
+            if isinstance(node, ir.Assign) and isinstance(node.target, ir.Var):
                 name = node.target.name
-                inside = {n.name for n in walk(node.value) if isinstance(n, Var)}
+                inside = {n.name for n in ir.walk(node.value) if isinstance(n, ir.Var)}
                 if name not in seen | inside:
                     found[name] = id(node)
-            seen |= {n.name for n in walk(node) if isinstance(n, Var)}
+            seen |= {n.name for n in ir.walk(node) if isinstance(n, ir.Var)}
         return found
 
     # ------------------------------------------------------------------------- statements
 
-    def block(self, body: list[Any], depth: int, declared: dict[str, int]) -> list[str]:
+    def block(self, body: ir.Block, depth: int, declared: dict[str, int]) -> list[str]:
         margin = "    " * depth
         return [
             line if not line else margin + line
@@ -270,57 +234,57 @@ class Writer:
             for line in self.statement(node, declared)
         ]
 
-    def statement(self, node: Any, declared: dict[str, int]) -> Iterator[str]:
-        if isinstance(node, Assign):
-            if isinstance(node.target, Var) and declared.get(node.target.name) == id(node):
+    def statement(self, node: ir.Statement, declared: dict[str, int]) -> Iterator[str]:
+        match node:
+            case ir.Assign(target=ir.Var(name=name)) if declared.get(name) == id(node):
                 head = f"{self.dialect.types[node.target.type]} {self.text(node.target)}"
                 yield f"{head} = {self.text(node.value)};"
-            else:
+            case ir.Assign():
                 yield self._assignment(node)
-        elif isinstance(node, Do):
-            yield f"{self.text(node.value)};"
-        elif isinstance(node, If):
-            yield from self._if(node, declared)
-        elif isinstance(node, While):
-            yield from self._looped(self.text(node.test), node.body, declared)
-        elif isinstance(node, Loop):
-            yield from self._looped("", node.body, declared)
-        elif isinstance(node, For):
-            yield from self._for(node, declared)
-        elif isinstance(node, Leave):
-            yield f"{node.word};"
-        elif isinstance(node, Return):
-            nothing = " 0" if self.dialect.global_helpers else ""
-            yield f"return{nothing if node.value is None else ' ' + self.text(node.value)};"
+            case ir.Do():
+                yield f"{self.text(node.value)};"
+            case ir.If():
+                yield from self._if(node, declared)
+            case ir.While():
+                yield from self._looped(self.text(node.test), node.body, declared)
+            case ir.Loop():
+                yield from self._looped("", node.body, declared)
+            case ir.For():
+                yield from self._for(node, declared)
+            case ir.Leave():
+                yield f"{node.word};"
+            case ir.Return():
+                nothing = " 0" if self.dialect.global_helpers else ""
+                yield f"return{nothing if node.value is None else ' ' + self.text(node.value)};"
 
-    def _assignment(self, node: Assign) -> str:
+    def _assignment(self, node: ir.Assign) -> str:
         target, value = self.text(node.target), node.value
-        step = isinstance(value, Binary) and value.op in _STEPS and value.left == node.target
-        if step and not (self.dialect.soft and value.type == FLOAT):
-            return f"{target} {_STEPS[value.op]}= {self.text(value.right)};"
+        match value:
+            case ir.Binary(op, left, right) if left == node.target and not self._soft(value):
+                if op in _STEPS:
+                    return f"{target} {_STEPS[op]}= {self.text(right)};"
         return f"{target} = {self.text(value)};"
 
-    def _if(self, node: If, declared: dict[str, int], word: str = "if") -> Iterator[str]:
+    def _if(self, node: ir.If, declared: dict[str, int], word: str = "if") -> Iterator[str]:
         if not node.yes and not node.no:
             yield f"(void)({self.text(node.test)});"
             return
         if not node.yes:
-            flipped = Not(node.test)
-            if isinstance(node.test, Not):
-                flipped = node.test.value
-            yield from self._if(If(flipped, node.no, []), declared, word)
+            flipped = node.test.value if isinstance(node.test, ir.Not) else ir.Not(node.test)
+            yield from self._if(ir.If(flipped, node.no, []), declared, word)
             return
         yield f"{word} ({self.text(node.test)}) {{"
         yield from self.block(node.yes, 1, declared)
-        if len(node.no) == 1 and isinstance(node.no[0], If) and (node.no[0].yes or node.no[0].no):
-            yield from self._if(node.no[0], declared, "} else if")
-            return
-        if node.no:
-            yield "} else {"
-            yield from self.block(node.no, 1, declared)
+        match node.no:
+            case [ir.If() as other] if other.yes or other.no:
+                yield from self._if(other, declared, "} else if")
+                return
+            case [_, *_]:
+                yield "} else {"
+                yield from self.block(node.no, 1, declared)
         yield "}"
 
-    def _looped(self, test: str, body: list[Any], declared: dict[str, int]) -> Iterator[str]:
+    def _looped(self, test: str, body: ir.Block, declared: dict[str, int]) -> Iterator[str]:
         if self.dialect.bounded_loops:
             more = f" && ({test})" if test else ""
             yield f"for (int turns = 0; turns < LOOP_LIMIT{more}; turns++) {{"
@@ -330,13 +294,13 @@ class Writer:
         yield from self.block(body, 1, declared)
         yield "}"
 
-    def _for(self, node: For, declared: dict[str, int]) -> Iterator[str]:
+    def _for(self, node: ir.For, declared: dict[str, int]) -> Iterator[str]:
         k = self.local(node.name)
         type_ = self.dialect.types[INT]
         sign = "<" if node.step > 0 else ">"
         step = {1: f"{k}++", -1: f"{k}--"}.get(node.step, f"{k} += {node.step}")
         start, stop = self.text(node.start), self.text(node.stop)
-        fixed = isinstance(node.start, Const) and isinstance(node.stop, Const)
+        fixed = isinstance(node.start, ir.Const) and isinstance(node.stop, ir.Const)
         if self.dialect.bounded_loops and not fixed:
             yield f"for ({type_} {k} = {start}, turns = 0;"
             yield f"     turns < LOOP_LIMIT && {k} {sign} {stop}; turns++, {step}) {{"
@@ -353,39 +317,80 @@ class Writer:
         taken = _reserved(name) or name in _LIBRARY or name in self.names.values()
         return f"{name}_" if taken or name in self.constants else name
 
-    def text(self, node: Any) -> str:
+    def _soft(self, node: ir.Expression) -> bool:
+        """Whether the number is a float that the target has as an integer."""
+        return self.dialect.soft and node.type == FLOAT
+
+    def text(self, node: ir.Argument) -> str:
         return self.expression(node)[0]
 
-    def bound(self, node: Any, least: int) -> str:
+    def bound(self, node: ir.Argument, least: int) -> str:
         """The expression, in brackets if its operator binds less than `least`."""
         text, binds = self.expression(node)
         return text if binds >= least else f"({text})"
 
-    def expression(self, node: Any) -> Text:
-        made: Text = getattr(self, f"_{type(node).__name__.lower()}")(node)
-        return made
+    def expression(self, node: ir.Argument) -> Text:
+        match node:
+            case ir.Const():
+                return self._const(node)
+            case ir.Var() | ir.ArrayVar():
+                return self.local(node.name), PRIMARY
+            case ir.Field():
+                return f"{self._records[node.record]}->{member(node.name)}", PRIMARY
+            case ir.ArrayField():
+                return f"{self._records[STATE]}->{member(node.name)}", PRIMARY
+            case ir.Record():
+                return self._records[node.record], PRIMARY
+            case ir.Table():
+                return self._table(node)
+            case ir.Element():
+                return self._element(node)
+            case ir.Unary():
+                return self._unary(node)
+            case ir.Binary():
+                return self._binary(node)
+            case ir.Compare():
+                return self._compare(node)
+            case ir.Logic():
+                return self._logic(node)
+            case ir.Not():
+                return f"!{self.bound(node.value, PRIMARY)}", UNARY
+            case ir.Select():
+                test = self.bound(node.test, CHOICE + 1)
+                return f"{test} ? {self.text(node.yes)} : {self.bound(node.no, CHOICE)}", CHOICE
+            case ir.Cast():
+                if node.type == FLOAT and self.dialect.soft:
+                    return self._call_of("f64_from_int", node.value)
+                return f"({self.dialect.types[node.type]}){self.bound(node.value, PRIMARY)}", UNARY
+            case ir.Math():
+                return self._math(node)
+            case ir.Call():
+                return self._call(node)
 
-    def _call_of(self, name: str, *arguments: Any) -> Text:
+    def _call_of(self, name: str, *arguments: ir.Argument) -> Text:
         return f"{name}({', '.join(self.text(one) for one in arguments)})", PRIMARY
 
-    def _needed(self, name: str, *arguments: Any) -> Text:
+    def _needed(self, name: str, *arguments: ir.Argument) -> Text:
         """A call of one of the small functions in the text."""
         self.helpers.add(name)
         return self._call_of(self.dialect.small(name), *arguments)
 
-    def _const(self, node: Const) -> Text:
+    def _const(self, node: ir.Const) -> Text:
         if node.type == BOOL:
             return ("1" if node.value else "0"), PRIMARY
-        if self.dialect.soft and node.type == FLOAT:
+        if self._soft(node):
             name = f"{node.name} = " if node.name else ""
             return f"{bits(node.value)} /* {name}{node.value!r} */", PRIMARY
         if node.name and not math.isinf(node.value):
             return self._named(node), PRIMARY
-        text = literal(node.value) if node.type == FLOAT else integer(node.value)
+        text = self._number(node)
         return text, UNARY if text.startswith("-") else PRIMARY
 
-    def _named(self, node: Const) -> str:
-        text = literal(node.value) if node.type == FLOAT else integer(node.value)
+    def _number(self, node: ir.Const) -> str:
+        return literal(node.value) if node.type == FLOAT else integer(int(node.value))
+
+    def _named(self, node: ir.Const) -> str:
+        text = self._number(node)
         kind = f"static const {self.dialect.types[node.type]} {{}} = {text};"
         return self._defined(node.name, (node.type, text), kind)
 
@@ -398,46 +403,31 @@ class Writer:
         self.constants[plain] = text.format(plain)
         return plain
 
-    def _var(self, node: Var) -> Text:
-        return self.local(node.name), PRIMARY
-
-    def _field(self, node: Field) -> Text:
-        return f"{self._records[node.record]}->{member(node.name)}", PRIMARY
-
-    def _arrayfield(self, node: ArrayField) -> Text:
-        return f"{self._records[STATE]}->{member(node.name)}", PRIMARY
-
-    def _arrayvar(self, node: ArrayVar) -> Text:
-        return self.local(node.name), PRIMARY
-
-    def _table(self, node: Table) -> Text:
-        one = integer
+    def _table(self, node: ir.Table) -> Text:
+        write: Callable[[Any], str] = integer
         if node.type.of == FLOAT:
-            one = bits if self.dialect.soft else literal
-        values = ", ".join(one(value) for value in node.values)
+            write = bits if self.dialect.soft else literal
+        values = ", ".join(write(value) for value in node.values)
         kind = self.dialect.types[node.type.of]
         text = f"static const {kind} {{}}[{node.type.size}] = {{{{{values}}}}};"
         return self._defined(node.name, (node.type, values), text), PRIMARY
 
-    def _element(self, node: Element) -> Text:
+    def _element(self, node: ir.Element) -> Text:
         array = self.text(node.array)
         if node.known:
             return f"{array}[{self.text(node.index)}]", PRIMARY
         self.helpers.add("place")
         return f"{array}[place({self.text(node.index)}, {node.array.type.size})]", PRIMARY
 
-    def _record(self, node: Record) -> Text:
-        return self._records[node.record], PRIMARY
-
-    def _unary(self, node: Unary) -> Text:
+    def _unary(self, node: ir.Unary) -> Text:
         if node.op == "invert":
             return f"~{self.bound(node.value, UNARY)}", UNARY
-        if self.dialect.soft and node.type == FLOAT:
+        if self._soft(node):
             return self._call_of("f64_neg", node.value)
         return f"-{self.bound(node.value, PRIMARY)}", UNARY
 
-    def _binary(self, node: Binary) -> Text:
-        soft = self.dialect.soft and node.type == FLOAT
+    def _binary(self, node: ir.Binary) -> Text:
+        soft = self._soft(node)
         if node.op in ("floordiv", "mod"):
             if soft and node.op == "mod":
                 return self._call_of("f64_mod", node.left, node.right)
@@ -457,8 +447,8 @@ class Writer:
             left, right = self.bound(node.left, binds), self.bound(node.right, binds + 1)
         return f"{left} {sign} {right}", binds
 
-    def _compare(self, node: Compare) -> Text:
-        if self.dialect.soft and node.left.type == FLOAT:
+    def _compare(self, node: ir.Compare) -> Text:
+        if self._soft(node.left):
             if node.op == "ne":
                 return f"!{self._call_of('f64_eq', node.left, node.right)[0]}", UNARY
             if node.op in _SWAPPED:
@@ -468,27 +458,15 @@ class Writer:
         left, right = self.bound(node.left, binds + 1), self.bound(node.right, binds + 1)
         return f"{left} {sign} {right}", binds
 
-    def _logic(self, node: Logic) -> Text:
+    def _logic(self, node: ir.Logic) -> Text:
         sign, binds = ("&&", AND) if node.op == "and" else ("||", OR)
         sides = []
         for one in (node.left, node.right):
-            mixed = isinstance(one, Logic) and one.op != node.op
+            mixed = isinstance(one, ir.Logic) and one.op != node.op
             sides.append(f"({self.text(one)})" if mixed else self.bound(one, binds))
         return f"{sides[0]} {sign} {sides[1]}", binds
 
-    def _not(self, node: Not) -> Text:
-        return f"!{self.bound(node.value, PRIMARY)}", UNARY
-
-    def _select(self, node: Select) -> Text:
-        test = self.bound(node.test, CHOICE + 1)
-        return f"{test} ? {self.text(node.yes)} : {self.bound(node.no, CHOICE)}", CHOICE
-
-    def _cast(self, node: Cast) -> Text:
-        if node.type == FLOAT and self.dialect.soft:
-            return self._call_of("f64_from_int", node.value)
-        return f"({self.dialect.types[node.type]}){self.bound(node.value, PRIMARY)}", UNARY
-
-    def _math(self, node: Math) -> Text:
+    def _math(self, node: ir.Math) -> Text:
         name, given = node.name, node.arguments
         whole = given[0].type != FLOAT
         if name in ("larger", "smaller"):
@@ -504,7 +482,7 @@ class Writer:
             return f"to_int({inner})", PRIMARY
         return self._call_of(plain, *given)
 
-    def _soft_math(self, node: Math) -> Text:
+    def _soft_math(self, node: ir.Math) -> Text:
         if node.name == "trunc":
             if node.type == INT:
                 return self._call_of("f64_to_int", *node.arguments)
@@ -512,20 +490,20 @@ class Writer:
         text, binds = self._call_of(f"f64_{node.name}", *node.arguments)
         return (f"f64_to_int({text})", PRIMARY) if node.type == INT else (text, binds)
 
-    def _call(self, node: Call) -> Text:
+    def _call(self, node: ir.Call) -> Text:
         given = [
             one
             for one in node.arguments
-            if not (self.dialect.soft and isinstance(one, Record) and one.record == PARAMS)
+            if not (self.dialect.soft and isinstance(one, ir.Record) and one.record == PARAMS)
         ]
         return self._call_of(self.names[node.function], *given)
 
 
-def _returns(body: list[Any]) -> bool:
+def _returns(body: ir.Block) -> bool:
     last = body[-1] if body else None
-    if isinstance(last, If):
+    if isinstance(last, ir.If):
         return _returns(last.yes) and _returns(last.no)
-    return isinstance(last, Return)
+    return isinstance(last, ir.Return)
 
 
 def _comment(text: str) -> str:

@@ -52,7 +52,7 @@ class Setting:
 def base_rtt(scenario: Scenario) -> float:
     """Round-trip propagation delay of the first flow that has a controller, s."""
     resolved = scenario.resolve(expand=False)
-    first = next(flow for flow in resolved.flows if flow.controller is not None)
+    first = next(flow for flow in resolved.flows if flow.is_tcp)
     return sum(resolved.links[k].delay for k in (*first.forward, *first.reverse))
 
 

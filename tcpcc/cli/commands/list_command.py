@@ -87,16 +87,13 @@ def _one_definition(name: str) -> str:
 
 def _evidence_for(controller: Controller) -> list[str]:
     """One line each: source of its constants, tests of its behaviour."""
-    from tcpcc.models.evidence import evidence
+    from tcpcc.models.evidence import evidence_of
 
-    lines = []
-    if controller.name in evidence():
-        one = evidence()[controller.name]
-        lines.append(f"constants: {one.constants}")
-        lines += [
-            f"tested against: {each.kind}: {each.what} (tests/{each.test})" for each in one.tests
-        ]
-    return lines
+    evidence = evidence_of(controller.name)
+    if evidence is None:
+        return []
+    tests = [f"tested against: {t.kind}: {t.what} (tests/{t.test})" for t in evidence.tests]
+    return [f"constants: {evidence.constants}", *tests]
 
 
 def _papers() -> pd.DataFrame:

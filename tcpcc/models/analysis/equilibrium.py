@@ -270,7 +270,7 @@ class Solver:
                 f" controller switch, its utilization jumps past 1 (to {found.load[k]:.4g})"
             )
         for i, one in enumerate(self.world.classes):
-            found.still[i] &= one.flow.controller is None or all(error[[*one.hops]] < EXACT)
+            found.still[i] &= not one.flow.is_tcp or all(error[[*one.hops]] < EXACT)
 
     def _fill(self, full: NDArray[np.bool_], guess: Array) -> Array:
         """The fill of the links at which the `full` links carry exactly their rates."""

@@ -93,19 +93,19 @@ class Linear:
         for k in range(len(self.world.links)):
             self._add_link(k)
         for i, one in enumerate(self.world.classes):
-            if one.flow.controller is not None:
+            if one.flow.is_tcp:
                 self._add_class(i, one)
         self._keep_what_matters()
 
     def _number_states(self) -> None:
         w = self.world
         for i, one in enumerate(w.classes):
-            if one.flow.controller is None:
+            if not one.flow.is_tcp:
                 continue
             names = w.states[i].dtype.names or ()
             if w.states[i].dtype.itemsize // 8 != len(names):
                 raise NotSmoothError(
-                    f"controller {one.flow.controller.name!r} keeps an array in its state"
+                    f"controller {one.flow.algorithm.name!r} keeps an array in its state"
                 )
             self.at["class", i] = len(self.names)
             self.names += [f"{one.name}.{name}" for name in names]
@@ -163,7 +163,7 @@ class Linear:
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
         # the same slope, not 0, above and below the window
         if not b.still[i] or not abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)):
-            name = one.flow.controller.name if one.flow.controller else ""
+            name = one.flow.algorithm.name if one.flow.controller else ""
             raise NotSmoothError(
                 f"flow {one.name!r}: the rules of {name!r} switch at the equilibrium"
             )
@@ -215,7 +215,7 @@ class Linear:
     def _sent(self, i: int) -> Past:
         """The change of the sending rate of a flow of class `i`."""
         one, b = self.world.classes[i], self.balance
-        if one.flow.controller is None:
+        if not one.flow.is_tcp:
             return Past()
         entries = [
             (self.at["backlog", k], -b.rate[i] / b.rtt[i] / self.solver.rate[k])

@@ -11,7 +11,6 @@ from tcpcc.engine.jit import address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.analysis.drift import drift_of
 from tcpcc.models.analysis.equilibrium import Solver
-from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -40,7 +39,7 @@ class RightHandSide:
                 ' tc.simulate(..., model="fluid")'
             )
         for flow in w.resolved.flows:
-            if isinstance(flow.spec, CBR) or flow.spec.start > 0 or flow.spec.stop is not None:
+            if not flow.is_tcp or flow.spec.start > 0 or flow.spec.stop is not None:
                 raise ScenarioError(
                     f"flow {flow.name!r}: a right-hand side needs flows with start = 0 and no stop,"
                     " and no CBR sources"

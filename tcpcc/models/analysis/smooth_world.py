@@ -14,7 +14,6 @@ from tcpcc.models.analysis.unsupported import refuse_unsupported
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.layout import queueing_links, route_of
 from tcpcc.scenario.spec import require_scenario
-from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -63,7 +62,7 @@ def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
     """One class for all flows that differ only in name, and one for each other source."""
     alike: dict[Any, list[int]] = {}
     for k, flow in enumerate(resolved.flows):
-        same = (k, None) if flow.controller is None else (flow.spec.replace(name=None),)
+        same = (flow.spec.replace(name=None),) if flow.is_tcp else (k, None)
         alike.setdefault((*same, flow.controller), []).append(k)
     place = {link: k for k, link in enumerate(kept)}
     classes = []
@@ -71,22 +70,19 @@ def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
         flow = resolved.flows[members[0]]
         spec = flow.spec
         route = route_of(resolved.links, flow, set(kept))
-        ect, ack = 0, 0
-        if isinstance(spec, Flow):
-            ect, ack = ECT[spec.transport.ecn], spec.ack_size
-        bits = [8.0 * spec.packet_size if j < route.n_forward else 8.0 * ack
+        bits = [8.0 * (spec.packet_size if j < route.n_forward else spec.ack_size)
                 for j in range(len(route.links))]  # fmt: skip
         classes.append(
             FlowClass(
                 flow,
                 tuple(members),
-                len(members) * getattr(spec, "count", 1),
+                len(members) * spec.count,
                 tuple(place[link] for link in route.links),
                 route.n_forward,
                 tuple(bits),
                 tuple(route.before),
                 route.after,
-                ect,
+                ECT[flow.tcp.transport.ecn] if flow.is_tcp else 0,
             )
         )
     return classes
@@ -126,17 +122,17 @@ class SmoothWorld:
             self._lay_out_link(k, index, scenario.seed)
 
     def _lay_out_class(self, row: Any, one: FlowClass) -> None:
-        controller, spec = one.flow.controller, one.flow.spec
         row["base_rtt"] = one.base_rtt
-        if controller is None or not isinstance(spec, Flow):
+        if not one.flow.is_tcp:
             self.states.append(np.zeros(0))
             return
+        controller, transport = one.flow.algorithm, one.flow.tcp.transport
         state = self._controllers.fill(row, one.flow)
         self.states.append(state)
         row["settles"] = len(controller.state) > 0
         if controller.on_mark is None:
             row["on_mark"] = row["on_loss"]
-        row["initial_window"], row["rwnd"] = spec.transport.initial_window, spec.transport.rwnd
+        row["initial_window"], row["rwnd"] = transport.initial_window, transport.rwnd
         row["n"] = state.dtype.itemsize // 8
         for name in VECTORS:
             self._vectors.append(np.zeros(row["n"]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError
-from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
@@ -45,9 +44,9 @@ def refuse_unsupported(resolved: Resolved) -> None:
 
 def _reason(flow: ResolvedFlow) -> str:
     """Why the analysis refuses a flow; "" if it does not."""
-    spec, controller = flow.spec, flow.controller
-    if not isinstance(spec, Flow) or controller is None:
+    if not flow.is_tcp:
         return ""
+    spec, controller = flow.spec, flow.algorithm
     if spec.size is not None:
         return f"size = {spec.size}: the analysis takes only endless flows"
     if spec.writes:

@@ -74,7 +74,7 @@ def simulate(
     _check_groups(scenario, senders)
     if trace is True:
         rows = scenario.resolve(senders=Senders(background=senders)).rows
-        trace = [row.name for row in rows if _is_single(row) and getattr(row.spec, "record", True)]
+        trace = [row.name for row in rows if _is_single(row) and row.spec.record]
     per_rtt = PER_RTT if trains is None else trains
     in_trains = TrainWorld(
         scenario,
@@ -90,7 +90,7 @@ def simulate(
 
 def _is_single(flow: ResolvedFlow) -> bool:
     """Whether each packet of a flow is a train of its own."""
-    return not getattr(flow.spec, "background", False)
+    return not flow.spec.background
 
 
 def _check_groups(scenario: Scenario, senders: int) -> None:
@@ -100,10 +100,10 @@ def _check_groups(scenario: Scenario, senders: int) -> None:
         ScenarioError: there is one.
     """
     for flow in scenario.flows:
-        group = getattr(flow, "group", None)
-        if group is None or flow.count <= senders:  # type: ignore[union-attr]
+        group = flow.group
+        if group is None or flow.count <= senders:
             continue
-        if len({x.background for x in scenario.flows if getattr(x, "group", None) == group}) > 1:  # type: ignore[union-attr]
+        if len({member.background for member in scenario.flows if member.group == group}) > 1:
             raise ScenarioError(
                 f"group {group!r}: has flows with and without background=True and a count above"
                 f" senders = {senders}: must be all or none"

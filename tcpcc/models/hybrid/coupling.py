@@ -60,9 +60,7 @@ class CoupledWorld(PacketWorld):
         resolved = scenario.resolve(senders=Senders(background=senders))
         loads = tuple(load.kinds[0] for load in resolved.workloads)
         every = replace(resolved, flows=resolved.flows + loads, workloads=())
-        self.fluid_flows = {
-            i for i, flow in enumerate(resolved.flows) if getattr(flow.spec, "background", False)
-        }
+        self.fluid_flows = {i for i, flow in enumerate(resolved.flows) if flow.spec.background}
         as_packets = set(range(len(every.flows))) - self.fluid_flows
         self.fluid = FluidWorld(scenario, steps, resolved=every, as_packets=as_packets)
         of_fluid = self.fluid.routes

@@ -44,7 +44,7 @@ def _beside_fluid(scenario: Scenario, resolved: Resolved, options: Options) -> E
     that of the foreground in the packet model."""
     parts: tuple[list[ResolvedFlow], list[ResolvedFlow]] = [], []
     for flow in resolved.flows:
-        parts[getattr(flow.spec, "background", False)].append(flow)
+        parts[flow.spec.background].append(flow)
     front, back = (replace(resolved, flows=tuple(flows)) for flows in parts)
     packets = packet_cost.cost(scenario, front, options)
     fluid = fluid_cost.cost(scenario, replace(back, workloads=()), options)

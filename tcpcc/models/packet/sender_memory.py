@@ -23,7 +23,7 @@ from tcpcc.transport.ecn import CHOICES
 if TYPE_CHECKING:
     from tcpcc.models.packet.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
-    from tcpcc.scenario.traffic import Transport
+    from tcpcc.scenario.transport_settings import Transport
 
 GSO_MOST = 65535 - 320  # bytes of a piece: the largest IP packet less its headers (Linux)
 _SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding

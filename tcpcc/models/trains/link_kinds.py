@@ -75,7 +75,7 @@ def kinds_of_links(world: PacketWorld) -> dict[int, int]:
         for i, row in world.paths.stages.items()
     }
     specs = [flow.spec for _, flow in world.paths._paths() if flow.reverse]
-    ratio = min((spec.packet_size / spec.ack_size for spec in specs), default=math.inf)  # type: ignore[union-attr]
+    ratio = min((spec.packet_size / spec.ack_size for spec in specs), default=math.inf)
     for i in uses.keys() - kinds.keys():
         kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
     for flow in world.resolved.flows:
@@ -104,7 +104,7 @@ def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
     if not before and not flow.reverse:
         return math.inf
     link = links[before[-1] if before else flow.reverse[-1]]
-    size = flow.spec.packet_size if before else flow.spec.ack_size  # type: ignore[union-attr]
+    size = flow.spec.packet_size if before else flow.spec.ack_size
     return 8 * size / link.rate + link.delay if link.rate > 0 else math.inf
 
 

@@ -40,8 +40,7 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
                 " the throughput of the first 20 s a fifth: give more senders"
             )
         elif link.queue.name == "droptail" and any(
-            count_of(flow) > 1 and flow.spec.processing < lasts  # type: ignore[union-attr]
-            for flow in flows
+            count_of(flow) > 1 and flow.spec.processing < lasts for flow in flows
         ):
             off = (
                 "equal packets lose in phase, representatives do not: the loss rate and the mean"

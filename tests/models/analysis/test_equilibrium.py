@@ -197,7 +197,7 @@ def linear(s, p, ack):
 
 
 def two_flows(rule, rate="10 Mbps"):
-    mine = tc.Controller("mine", "", on_ack=rule, on_loss=None, on_timeout=None)
+    mine = tc.Controller("mine", "", on_ack=rule)
     return tc.Scenario(tc.dumbbell(rate, "20 ms", 100), [tc.Flow(mine, count=2)], duration=30)
 
 

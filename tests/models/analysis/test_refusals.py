@@ -125,6 +125,6 @@ def test_a_window_that_is_no_number_is_one_line():
     def wrong(s, p, a):
         s.cwnd = -1.0
 
-    broken = tc.Controller("broken", "", on_ack=wrong, on_loss=None, on_timeout=None)
+    broken = tc.Controller("broken", "", on_ack=wrong)
     with pytest.raises(tc.errors.NoEquilibriumError, match=r"^flow 'broken1': its window does not"):
         tc.analysis.equilibrium(scenario(controller=broken))

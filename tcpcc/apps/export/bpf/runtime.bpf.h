@@ -192,7 +192,7 @@ struct flow {
 	__u64 paused;  /* us: idle periods so far */
 	__u32 round_seq, round_n, round_min;
 	__u32 base_rtt, max_rtt, rtt; /* us; 0: no sample */
-	__u32 untold;  /* packets acknowledged since on_ack */
+	__u32 unreported;  /* packets acknowledged since on_ack */
 	__u32 marks, lost;
 	__u32 marks_before; /* this ACK */
 	__u32 written; /* the kernel's window as this file left it */
@@ -396,8 +396,8 @@ static __always_inline void acknowledged(struct flow *f, struct tcp_sock *tp, __
 	a->inflight = f64_from_int((__u64)tp->packets_out + 1);
 	a->rtt = seconds(rtt);
 	a->acked = f64_from_int(acked);
-	a->delivered = f64_from_int(f->untold);
-	f->untold = 0;
+	a->delivered = f64_from_int(f->unreported);
+	f->unreported = 0;
 	a->limited = is_limited(f, tp) ? F64_ONE : 0;
 	a->growing = a->limited ? 0 : a->acked;
 	a->marked = f64_from_int(ce - f->marks);
@@ -473,7 +473,7 @@ void BPF_PROG(control_init, struct sock *sk)
 	f->base_rtt = 0;
 	f->max_rtt = 0;
 	f->rtt = 0;
-	f->untold = 0;
+	f->unreported = 0;
 	f->put_by = 0;
 	f->cut = 0;
 	f->phase = TCP_CA_OPEN;
@@ -513,7 +513,7 @@ void BPF_PROG(control_pkts_acked, struct sock *sk, const struct ack_sample *ack)
 	if (!f)
 		return;
 	f->marks_before = ((struct tcp_sock *)sk)->delivered_ce;
-	f->untold += ack->pkts_acked;
+	f->unreported += ack->pkts_acked;
 	f->rtt = ack->rtt_us > 0 ? ack->rtt_us : 0;
 }
 
@@ -531,7 +531,7 @@ __u32 BPF_PROG(control_ssthresh, struct sock *sk)
 	f->before = f->s;
 	f->cut = 1;
 	f->a.transmits = F64_ONE;
-	f->a.delivered = f64_from_int(f->untold);
+	f->a.delivered = f64_from_int(f->unreported);
 	CALL(on_loss, f);
 	cut_to_whole(f);
 #ifdef OWNS_WINDOW
@@ -579,7 +579,7 @@ void BPF_PROG(control_set_state, struct sock *sk, __u8 now)
 		least = f->s.ssthresh; /* this window of data was answered already */
 	fill(f, tp);
 	f->a.transmits = f64_from_int(1 + icsk->icsk_retransmits + (was == TCP_CA_RECOVERY));
-	f->a.delivered = f64_from_int(f->untold);
+	f->a.delivered = f64_from_int(f->unreported);
 	CALL(on_timeout, f);
 	if (f64_lt(f->s.ssthresh, least))
 		f->s.ssthresh = least;

@@ -7,14 +7,14 @@ in the order in which Python makes it. Types are "float", "int", "bool" and "non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 FLOAT, INT, BOOL, NONE = "float", "int", "bool", "none"
 
 #: The records that a rule is given.
-STATE, PARAMS, SAMPLE = "state", "params", "sample"
+RECORDS = STATE, PARAMS, SAMPLE = "state", "params", "sample"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Array:
 class Const:
     """`name`: that of the module's constant, if it has one."""
 
-    value: Any
+    value: bool | int | float
     type: str
     name: str = ""
 
@@ -76,7 +76,7 @@ class Table:
     """A constant tuple of numbers."""
 
     name: str
-    values: tuple[Any, ...]
+    values: tuple[int | float, ...]
     type: Array
 
 
@@ -84,8 +84,8 @@ class Table:
 class Element:
     """`known`: the index is known to lie in the array."""
 
-    array: ArrayField | ArrayVar | Table
-    index: Any
+    array: AnyArray
+    index: Expression
     type: str
     known: bool = False
 
@@ -95,7 +95,7 @@ class Unary:
     """`op`: neg, invert."""
 
     op: str
-    value: Any
+    value: Expression
     type: str
 
 
@@ -104,8 +104,8 @@ class Binary:
     """`op`: add, sub, mul, div, floordiv, mod, and, or, xor, shl, shr."""
 
     op: str
-    left: Any
-    right: Any
+    left: Expression
+    right: Expression
     type: str
 
 
@@ -114,8 +114,8 @@ class Compare:
     """`op`: lt, le, gt, ge, eq, ne."""
 
     op: str
-    left: Any
-    right: Any
+    left: Expression
+    right: Expression
     type: str = BOOL
 
 
@@ -124,8 +124,8 @@ class Logic:
     """`op`: and, or; the right side is evaluated only if it decides."""
 
     op: str
-    left: Any
-    right: Any
+    left: Expression
+    right: Expression
     type: str = BOOL
 
 
@@ -133,7 +133,7 @@ class Logic:
 class Not:
     """The opposite of a bool."""
 
-    value: Any
+    value: Expression
     type: str = BOOL
 
 
@@ -141,9 +141,9 @@ class Not:
 class Select:
     """`yes` if `test` holds, else `no`; only that one is evaluated."""
 
-    test: Any
-    yes: Any
-    no: Any
+    test: Expression
+    yes: Expression
+    no: Expression
     type: str
 
 
@@ -151,7 +151,7 @@ class Select:
 class Cast:
     """A number as another type; a float becomes the integer without its fraction."""
 
-    value: Any
+    value: Expression
     type: str
 
 
@@ -160,7 +160,7 @@ class Math:
     """A function of numbers: larger, smaller, abs, floor, ceil, round, and those of math.h."""
 
     name: str
-    arguments: tuple[Any, ...]
+    arguments: tuple[Expression, ...]
     type: str
 
 
@@ -169,7 +169,7 @@ class Call:
     """A call of one of the program's functions."""
 
     function: Function
-    arguments: tuple[Any, ...]
+    arguments: tuple[Argument, ...]
     type: str
 
 
@@ -181,46 +181,57 @@ class Record:
     type: str = NONE
 
 
+#: What has a value; its `type` is one of those above.
+Expression = (
+    Const | Var | Field | Element | Unary | Binary | Compare | Logic | Not | Select | Cast | Math
+    | Call
+)  # fmt: skip
+AnyArray = ArrayField | ArrayVar | Table
+Argument = Expression | Record | AnyArray
+#: What a function is translated for: the type of a number, a record, or an array (of the state, if
+#: the target knows arrays by name).
+Kind = str | Array | ArrayField
+
 # ------------------------------------------------------------------------------ statements
 
 
 @dataclass
 class Assign:
-    """`target`: a `Var`, a `Field` or an `Element`."""
+    """A value for a variable, a number in a record or an element."""
 
-    target: Any
-    value: Any
+    target: Place
+    value: Expression
 
 
 @dataclass
 class Do:
     """A call for its effect."""
 
-    value: Any
+    value: Call
 
 
 @dataclass
 class If:
     """Two blocks, either may be empty."""
 
-    test: Any
-    yes: list[Any]
-    no: list[Any]
+    test: Expression
+    yes: Block
+    no: Block
 
 
 @dataclass
 class Loop:
     """Repeats `body` until it breaks or returns."""
 
-    body: list[Any]
+    body: Block
 
 
 @dataclass
 class While:
     """Repeats `body` while `test` holds."""
 
-    test: Any
-    body: list[Any]
+    test: Expression
+    body: Block
 
 
 @dataclass
@@ -228,10 +239,10 @@ class For:
     """`name` runs over range(start, stop, step); `step` is a number."""
 
     name: str
-    start: Any
-    stop: Any
+    start: Expression
+    stop: Expression
     step: int
-    body: list[Any]
+    body: Block
 
 
 @dataclass
@@ -245,8 +256,13 @@ class Leave:
 class Return:
     """`value`: None in a function that returns nothing."""
 
-    value: Any
+    value: Expression | None
 
+
+Place = Var | Field | Element
+Statement = Assign | Do | If | Loop | While | For | Leave | Return
+Block = list[Statement]
+Node = Argument | Statement
 
 # ------------------------------------------------------------------------------- functions
 
@@ -270,10 +286,10 @@ class Function:
     name: str
     doc: str
     module: str
-    arguments: list[tuple[str, Any]]
+    arguments: list[tuple[str, str | Array]]
     variables: dict[str, str] = field(default_factory=dict)
     returns: str = NONE
-    body: list[Any] = field(default_factory=list)
+    body: Block = field(default_factory=list)
     pure: bool = True
     rule: str = ""
 
@@ -289,35 +305,38 @@ class Program:
 # ------------------------------------------------------------------------------- traversal
 
 
-def parts(node: Any) -> Iterator[Any]:
+def parts(node: Node) -> Iterator[Node]:
     """The expressions and statements directly inside a node; functions are not entered."""
-    for one in fields(node):
-        value = getattr(node, one.name)
-        if isinstance(value, list | tuple):
-            yield from (member for member in value if _is_node(member))
-        elif _is_node(value):
-            yield value
+    for field_ in fields(node):
+        value = getattr(node, field_.name)
+        yield from (part for part in _several(value) if _is_node(part))
 
 
-def _is_node(value: Any) -> bool:
-    return hasattr(value, "__dataclass_fields__") and not isinstance(value, Function | Array)
+def _several(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else (value,)
 
 
-def walk(node: Any) -> Iterator[Any]:
+def _is_node(value: object) -> TypeGuard[Node]:
+    return isinstance(value, Node)
+
+
+def walk(node: Node | Block) -> Iterator[Node]:
     """A node, or the nodes of a list of statements, and everything inside."""
-    for one in node if isinstance(node, list) else [node]:
-        yield one
-        for part in parts(one):
+    for outer in node if isinstance(node, list) else [node]:
+        yield outer
+        for part in parts(outer):
             yield from walk(part)
 
 
 def replaced(node: Any, change: Callable[[Any], Any]) -> Any:
     """A copy of an expression in which `change` has been applied to every node, inside first."""
-    changes: dict[str, Any] = {}
-    for one in fields(node):
-        value = getattr(node, one.name)
+    changes: dict[str, object] = {}
+    for field_ in fields(node):
+        value = getattr(node, field_.name)
         if isinstance(value, tuple):
-            changes[one.name] = tuple(replaced(m, change) if _is_node(m) else m for m in value)
+            changes[field_.name] = tuple(
+                replaced(part, change) if _is_node(part) else part for part in value
+            )
         elif _is_node(value):
-            changes[one.name] = replaced(value, change)
+            changes[field_.name] = replaced(value, change)
     return change(replace(node, **changes) if changes else node)

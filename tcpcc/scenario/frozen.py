@@ -207,7 +207,7 @@ class Record:
         """Checks each setting, then all together."""
         kind: Any = type(self)
         for name, check in _checks(kind):
-            self._store(**{name: check(name, values[name])})
+            object.__setattr__(self, name, check(name, values[name]))
         self._check()
 
     def _check(self) -> None:

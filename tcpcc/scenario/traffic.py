@@ -261,6 +261,7 @@ class Flow(Record):
     params: tuple[tuple[str, float], ...] = setting(as_given)
     _instance: Controller | None = field(init=False, compare=False)
 
+    # written out, since parameters of the controller are keywords too
     def __init__(
         self,
         controller: str | Controller,

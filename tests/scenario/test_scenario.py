@@ -1,6 +1,7 @@
 """Scenarios: what they hold, how they resolve, and that TOML loses nothing."""
 
 import dataclasses
+import inspect
 import math
 import pickle
 
@@ -12,6 +13,7 @@ from tcpcc.controllers import Controller, Param
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
 from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
+from tcpcc.scenario.frozen import arguments
 from tcpcc.scenario.topologies import chain, dumbbell
 
 NET = dumbbell("10 Mbps", "48 ms", 50)
@@ -85,6 +87,19 @@ def test_replace_checks_again_and_derived_defaults_follow():
     flow = Flow("vegas", alpha=2)
     assert flow.replace(start=1) == Flow("vegas", start=1, alpha=2)
     assert dataclasses.replace(flow, start=1) == flow.replace(start=1)
+
+
+def test_a_flow_takes_its_settings_and_the_parameters_of_its_controller():
+    *settings, params = inspect.signature(Flow).parameters.values()
+    assert tuple(setting.name for setting in settings) == arguments(Flow)
+    assert params.kind is params.VAR_KEYWORD
+
+
+@pytest.mark.parametrize("kind", [Link, CBR, Change, Transport, Scenario])
+def test_help_shows_what_a_record_takes(kind):
+    shown = inspect.signature(kind).parameters
+    assert tuple(shown) == arguments(kind)
+    assert kind._defaults == {n: p.default for n, p in shown.items() if p.default is not p.empty}
 
 
 def test_a_repr_shows_what_was_given_and_makes_the_record_again():

@@ -45,8 +45,8 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
         ):
             off = (
                 "equal packets lose in phase, those of fewer senders do not: the loss rate and"
-                " the mean queue can be a third higher or lower than in packets, the throughput a tenth:"
-                f" give all flows processing = {2 * lasts:.2g} to compare the models"
+                " the mean queue can be a third higher or lower than in packets, the throughput a"
+                f" tenth: give all flows processing = {2 * lasts:.2g} to compare the models"
             )
         else:
             continue

@@ -16,7 +16,7 @@ SMALL_WINDOW_BESIDE_DELAY = 8  # packets, of a controller that reads the delay
 
 
 def warn_of_crowds(resolved: Resolved, model: str) -> None:
-    """Warn of the first link on which representatives differ by more than a tenth from packets."""
+    """Warn of the first link on which fewer senders than flows are over a tenth off packets."""
     for i, link in enumerate(resolved.links):
         flows = [flow for flow in resolved.flows if i in flow.forward]
         if max(map(count_of, flows), default=1) == 1 or not math.isfinite(link.rate * link.buffer):
@@ -43,15 +43,14 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
             count_of(flow) > 1 and flow.spec.processing < lasts for flow in flows
         ):
             off = (
-                "equal packets lose in phase, representatives do not: the loss rate and the mean"
-                " queue can be a third higher or lower than in packets, the throughput a tenth:"
-                f" give all flows processing = {2 * lasts:.2g} to compare the models"
+                "equal packets lose in phase, those of fewer senders do not: the loss rate and"
+                " the mean queue can be a third higher or lower than in packets, the throughput a"
+                f" tenth: give all flows processing = {2 * lasts:.2g} to compare the models"
             )
         else:
             continue
         warn(
-            f"{model} model: link {link.name!r}: {which}, of which representatives stand for"
-            f" several: {off}",
+            f"{model} model: link {link.name!r}: {which}, simulated by fewer senders: {off}",
             ModelWarning,
         )
         return

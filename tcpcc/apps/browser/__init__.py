@@ -23,7 +23,7 @@ from tcpcc.errors import TcpccError
 from tcpcc.scenario.spec import Flow, Scenario, require_scenario
 
 if TYPE_CHECKING:
-    from tcpcc.apps.browser.page_data import Choices
+    from tcpcc.apps.browser.model_data import Choices
 
 __all__ = ["to_html"]
 
@@ -108,7 +108,7 @@ def choices(
     queues: Iterable[str] | None = None,
 ) -> Choices:
     """What a page's reader can choose; arguments are those of `to_html`."""
-    from tcpcc.apps.browser.page_data import Choices
+    from tcpcc.apps.browser.model_data import Choices
     from tcpcc.controllers import CONTROLLERS as KNOWN
     from tcpcc.queues import QUEUES as DISCIPLINES
     from tcpcc.scenario.network import bottleneck

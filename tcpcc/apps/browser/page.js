@@ -24,8 +24,10 @@ function element(name, attributes = {}, ...children) {
 }
 
 class Page {
-  constructor(simulation) {
+  /** @param simulation the packet model  @param fluid the fluid model, or null */
+  constructor(simulation, fluid) {
     this.simulation = simulation;
+    this.fluid = fluid;
     this.config = simulation.config;
     this.few = new URLSearchParams(location.hash.slice(1)).get("show")?.split(",");
     this.start = this.defaults();
@@ -82,7 +84,7 @@ class Page {
       else if (key === "queue") put(settings, "queue", place(config.queues));
       else if (key === "seed") put(settings, "seed", number(text, 0, 2 ** 53 - 1));
       else if (key === "after") put(settings, "after", number(text, 0, config.duration));
-      else if (name === "flow" && config.senders[part - 1]?.[place(config.controllers)]) settings.controllers[part - 1] = place(config.controllers);
+      else if (name === "flow" && config.packet.senders[part - 1]?.[place(config.controllers)]) settings.controllers[part - 1] = place(config.controllers);
       else if (name === "start" && config.flows[part - 1]?.controller != null) put(settings.starts, part - 1, number(text, 0, this.latest()));
       else {
         const param = config.queues.find((q) => q.name === name)?.params.find((p) => p.name === part);
@@ -226,7 +228,7 @@ class Page {
   controllerChoice(i) {
     const { config, settings } = this, id = `controller-${i}`;
     const choice = element("select", { id }, ...config.controllers.flatMap(
-      (c, k) => (config.senders[i][k] ? [element("option", { value: k }, c.name)] : [])));
+      (c, k) => (config.packet.senders[i][k] ? [element("option", { value: k }, c.name)] : [])));
     choice.value = settings.controllers[i];
     choice.addEventListener("change", () => { settings.controllers[i] = Number(choice.value); this.changed(); });
     return element("div", { className: "control flow" }, element("label", { for: id }, `Flow ${i + 1}`), choice);
@@ -459,7 +461,8 @@ async function open() {
     const all = await unpacked(PARTS), parts = [];
     let at = 0;
     for (const size of SIZES) parts.push(all.subarray(at, (at += size)));
-    window.tcpcc = new Page(new Simulation(CONFIG, parts));
+    const module = new WebAssembly.Module(parts[CONFIG.module]);
+    window.tcpcc = new Page(new Packets(CONFIG, parts, module), CONFIG.fluid && new Fluid(CONFIG, parts, module));
   } catch (error) {
     $("failure").textContent = `This browser cannot run the page: ${error.message}`;
     $("failure").hidden = false;

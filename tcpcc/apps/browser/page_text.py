@@ -13,7 +13,7 @@ from typing import Any
 
 from tcpcc.apps.browser.page_data import PageData
 
-SCRIPTS = ("simulation.js", "measures.js", "chart.js", "page.js")
+SCRIPTS = ("simulation.js", "fluid.js", "measures.js", "chart.js", "page.js")
 
 
 def page(data: PageData, title: str | None = None) -> str:

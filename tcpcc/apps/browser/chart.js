@@ -30,7 +30,7 @@ class Chart {
     return Math.min(Math.max((x - MARGIN.left) / across, 0), 1) * (this.duration ?? 0);
   }
 
-  /** Draw curves: [{x, y, colour, dash}], with a least top and a line at the time `cursor`. */
+  /** Draw curves: [{x, y, colour, dash, wide}], with a least top and a line at the time `cursor`. */
   draw(curves, { duration, least, limit, cursor }) {
     const { canvas } = this, ratio = window.devicePixelRatio || 1;
     const wide = canvas.clientWidth, high = canvas.clientHeight;
@@ -70,7 +70,7 @@ class Chart {
       c.fillText(last ? `${tick} s` : String(tick), Math.min(px(tick), wide - 2), high - 5);
     }
     if (limit < top) this.line(c, [[MARGIN.left, py(limit)], [MARGIN.left + across, py(limit)]], ink("--soft"), [2, 3]);
-    for (const { x, y, colour, dash } of curves) this.curve(c, x, y, px, py, colour, dash);
+    for (const curve of curves) this.curve(c, curve, px, py);
     if (cursor !== null) this.line(c, [[px(cursor), MARGIN.top], [px(cursor), floor]], ink("--ink"), []);
   }
 
@@ -84,10 +84,10 @@ class Chart {
     c.setLineDash([]);
   }
 
-  curve(c, x, y, px, py, colour, dash) {
+  curve(c, { x, y, colour, dash, wide }, px, py) {
     c.beginPath();
     c.setLineDash(dash);
-    c.lineWidth = 1.75;
+    c.lineWidth = wide;
     c.lineJoin = "round";
     c.strokeStyle = colour;
     let down = false;

@@ -289,6 +289,7 @@ def parser() -> argparse.ArgumentParser:
         if what != "controls":
             text = f"{what} to choose from; default: {default}"
         alive.add_argument(f"--{what}", metavar="A,B", help=text)
+    alive.add_argument("--no-fluid", action="store_true", help="leave the fluid model out")
     alive.add_argument("--seed", type=int, help="seed; overrides that of the file")
     _changing(alive)
 
@@ -1005,7 +1006,8 @@ def web_page(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in ("controls", "controllers", "queues")}
     chosen = {name: text.split(",") for name, text in given.items() if text is not None}
     scenario = load(options.scenario, options.set, options.seed)
-    page = to_html(scenario, options.out, title=options.title, **chosen)
+    fluid = False if options.no_fluid else None
+    page = to_html(scenario, options.out, title=options.title, fluid=fluid, **chosen)
     print(f"{options.out}: {len(page.encode()) / 1e3:.0f} kB; open it in a browser")
 
 

@@ -18,6 +18,19 @@ function shown(x) {
   return x.toFixed(Math.min(digits, 6));
 }
 
+/** A canvas in the resolution of the screen, empty: its pen, size and the page's colours. */
+function prepared(canvas) {
+  const ratio = window.devicePixelRatio || 1, wide = canvas.clientWidth, high = canvas.clientHeight;
+  if (canvas.width !== Math.round(wide * ratio)) canvas.width = Math.round(wide * ratio);
+  if (canvas.height !== Math.round(high * ratio)) canvas.height = Math.round(high * ratio);
+  const style = getComputedStyle(document.documentElement), c = canvas.getContext("2d");
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, wide, high);
+  c.font = "12px system-ui, sans-serif";
+  c.lineWidth = 1;
+  return { c, wide, high, ink: (name) => style.getPropertyValue(name).trim() };
+}
+
 class Chart {
   constructor(canvas, read) {
     this.canvas = canvas;
@@ -32,17 +45,8 @@ class Chart {
 
   /** Draw curves: [{x, y, colour, dash, wide}], with a least top and a line at the time `cursor`. */
   draw(curves, { duration, least, limit, cursor }) {
-    const { canvas } = this, ratio = window.devicePixelRatio || 1;
-    const wide = canvas.clientWidth, high = canvas.clientHeight;
     this.duration = duration;
-    if (canvas.width !== Math.round(wide * ratio)) canvas.width = Math.round(wide * ratio);
-    if (canvas.height !== Math.round(high * ratio)) canvas.height = Math.round(high * ratio);
-    const style = getComputedStyle(document.documentElement);
-    const ink = (name) => style.getPropertyValue(name).trim();
-    const c = canvas.getContext("2d");
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, wide, high);
-    c.font = "12px system-ui, sans-serif";
+    const { c, wide, high, ink } = prepared(this.canvas);
     const across = wide - MARGIN.left - MARGIN.right, up = high - MARGIN.top - MARGIN.bottom;
     const floor = high - MARGIN.bottom;
     let top = least;

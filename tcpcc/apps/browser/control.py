@@ -16,9 +16,6 @@ from tcpcc.scenario.network import bottleneck
 CONTROLS = ("rate", "delay", "buffer", "loss", "queue", "controllers", "starts", "seed")
 """What a page can let its reader change."""
 
-MODELS = ("packet", "fluid")
-"""Models that a page can have."""
-
 MOST_FLOWS = 16
 """Largest number of flows of a page."""
 

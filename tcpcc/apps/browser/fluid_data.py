@@ -45,7 +45,6 @@ class FluidData(ModelData):
     ENTRIES = ((run_steps, (int, int, int)), (log, (float,)))
 
     def __init__(self, choices: Choices, code: Code) -> None:
-        self._check_queues(choices)
         super().__init__(choices, code)
         for k, queue in enumerate(self.config["queues"]):
             queue["pools"] = list(self._pools(k))
@@ -93,29 +92,6 @@ class FluidData(ModelData):
             for name in names:
                 getattr(world, array)[name] = 0
         return Snapshot(world, FLUID)
-
-    @staticmethod
-    def _check_queues(choices: Choices) -> None:
-        """Refuse a network in which a setting decides which links can hold a queue."""
-        ends = [
-            [(slider.name, slider.in_model(value)) for value in (slider.low, slider.high)]
-            for slider in choices.sliders()
-            if slider.name == "rate"
-        ]
-        for scenario in choices.scenarios():
-            kept = queueing_links(scenario.resolve())
-            apart = scenario
-            for i, flow in enumerate(scenario.flows):
-                if "starts" in choices.controls and not isinstance(flow, CBR):
-                    apart = control.with_start(apart, i, float(i))
-            for one, chosen in product((scenario, apart), product(*ends)):
-                for name, value in chosen:
-                    one = control.with_value(one, name, value)  # noqa: PLW2901
-                if queueing_links(one.resolve()) != kept:
-                    raise ScenarioError(
-                        "models: 'fluid' cannot be in this page: at some settings another link has"
-                        " a queue; leave 'rate' or 'starts' out of controls, or choose 'packet'"
-                    )
 
     def _links(self) -> list[dict[str, Any]]:
         """Rate and delays of each link, its place among those with a queue (-1: none), and which of
@@ -202,3 +178,33 @@ class FluidData(ModelData):
 def _extra(link: Any) -> float:
     """Mean delay of a link besides its propagation delay, s."""
     return link.replace(delay=0.0).mean_delay
+
+
+def check_fluid(choices: Choices) -> None:
+    """Check that a page can have the fluid model.
+
+    Raises:
+        ScenarioError: a setting decides which links can have a queue, or the model refuses the
+            scenario.
+    """
+    FluidWorld(choices.scenario)
+    ends = [
+        [(slider.name, slider.in_model(value)) for value in (slider.low, slider.high)]
+        for slider in choices.sliders()
+        if slider.name == "rate"
+    ]
+    for scenario in choices.scenarios():
+        kept = queueing_links(scenario.resolve())
+        apart = scenario
+        for i, flow in enumerate(scenario.flows):
+            if "starts" in choices.controls and not isinstance(flow, CBR):
+                apart = control.with_start(apart, i, float(i))
+        for start, chosen in product((scenario, apart), product(*ends)):
+            one = start
+            for name, value in chosen:
+                one = control.with_value(one, name, value)
+            if queueing_links(one.resolve()) != kept:
+                raise ScenarioError(
+                    "fluid = True: must be False, or 'rate' and 'starts' not be among the controls:"
+                    " at some of their values another link has a queue"
+                )

@@ -42,7 +42,7 @@ PACKETS = Rooms(
     own=("senders.", "rings.arrays.('segments'", "rings.arrays.('stamps'"), rows=("flows", "tcp")
 )
 FLUID = Rooms(
-    own=("controllers.", "owned."),
+    own=("controllers.",),
     rows=("flows",),
     later=re.compile(r"tables\.|histories\.|changes$|packet_links\.\d+\.(pool|words)$"),
 )

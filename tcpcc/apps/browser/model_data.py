@@ -38,14 +38,14 @@ class Choices:
         controls: names from `control.CONTROLS`.
         controllers: names.
         queues: the first is the scenario's own.
-        models: names from `control.MODELS`.
+        fluid: whether the page has the fluid model.
     """
 
     scenario: Scenario
     controls: tuple[str, ...]
     controllers: tuple[str, ...]
     queues: tuple[QueueSpec, ...]
-    models: tuple[str, ...] = control.MODELS
+    fluid: bool
 
     def sliders(self) -> list[control.Slider]:
         """Those of the bottleneck."""

@@ -23,6 +23,17 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+/** Where a value is on a slider, from 0 to 1; and the value at a position, rounded. */
+function position(s, x) {
+  return s.log ? Math.log(x / s.low) / Math.log(s.high / s.low) : (x - s.low) / (s.high - s.low);
+}
+
+function valueAt(s, p) {
+  const x = s.log ? s.low * (s.high / s.low) ** p : s.low + (s.high - s.low) * p;
+  const step = s.step || 10 ** (Math.floor(Math.log10(Math.max(Math.abs(x), s.high / 1e4))) - 2);
+  return Number((Math.round(x / step) * step).toPrecision(12));
+}
+
 class Page {
   /** @param simulation the packet model  @param fluid the fluid model, or null */
   constructor(simulation, fluid) {
@@ -38,13 +49,14 @@ class Page {
     $("settings").addEventListener("submit", (event) => event.preventDefault());
     this.buildSettings();
     this.buildRun();
+    this.map = fluid && !this.few && ParameterMap.axes(this.config).length > 1 ? new ParameterMap(this) : null;
     document.querySelector("header").hidden = Boolean(this.few);
     if ($("settings").querySelectorAll(".control:not(.parameter)").length <= FEW) {
       document.body.classList.add("few");
       $("run").after($("settings"));
     }
     new ResizeObserver(() => this.draw()).observe($("charts"));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.draw(); this.map?.draw(); });
     window.addEventListener("hashchange", () => this.take(this.fromLink()));
     this.restart();
   }
@@ -176,21 +188,15 @@ class Page {
 
   /** A slider and a field for the same number. */
   slider(s, owner, key) {
-    const position = (x) => s.log ? (1000 * Math.log(x / s.low)) / Math.log(s.high / s.low) : (1000 * (x - s.low)) / (s.high - s.low);
-    const rounded = (x) => {
-      const step = s.step || 10 ** (Math.floor(Math.log10(Math.max(Math.abs(x), s.high / 1e4))) - 2);
-      return Number((Math.round(x / step) * step).toPrecision(12));
-    };
-    const value = (p) => s.log ? s.low * (s.high / s.low) ** (p / 1000) : s.low + ((s.high - s.low) * p) / 1000;
     const range = element("input", { type: "range", min: 0, max: 1000, step: 1, id: `${s.name}-range` });
     const number = element("input", { type: "number", min: s.low, max: s.high, step: "any", id: s.name, "aria-label": `${s.label}, ${s.unit}` });
     const show = () => {
-      range.value = position(owner[key]);
+      range.value = 1000 * position(s, owner[key]);
       number.value = owner[key];
       range.setAttribute("aria-valuetext", `${owner[key]} ${s.unit}`);
     };
     const put = (x) => { owner[key] = Math.min(Math.max(x, s.low), s.high); show(); this.changed(); };
-    range.addEventListener("input", () => put(rounded(value(Number(range.value)))));
+    range.addEventListener("input", () => put(valueAt(s, Number(range.value) / 1000)));
     number.addEventListener("change", () => put(number.value === "" ? s.value : number.valueAsNumber));
     show();
     return element("div", { className: "control" }, element("label", { for: range.id }, s.label), range, number, element("span", { className: "unit" }, s.unit));
@@ -260,6 +266,7 @@ class Page {
       $("after").value = settings.after;
       this.note();
       this.measure();
+      this.map?.update();
     });
     $("csv").addEventListener("click", () => {
       const names = config.flows.map((flow, i) => (flow.controller === null ? flow.name : this.flowName(i, "")));
@@ -287,8 +294,8 @@ class Page {
     this.fast = fast;
     this.quiet = fast ? performance.now() + QUIET : 0;
     $("failure").hidden = true;
-    const { rate } = settings.values, slider = config.sliders.find((s) => s.name === "rate");
-    settings.rate = !slider || rate === slider.value ? config.link.rate : rate * slider.per[0];
+    settings.rate = rateOf(settings);
+    this.map?.update();
     this.simulation.begin(settings);
     if (settings.fluid) this.fluid.begin(settings);
     this.clock = 0;

@@ -32,10 +32,10 @@ class PageData:
         start = choices.scenario
         link = bottleneck(start.net)
         self.sliders = choices.sliders()
-        models = [PacketData, *([FluidData] if "fluid" in choices.models else [])]
+        models = [PacketData, *([FluidData] if choices.fluid else [])]
         code = Code([entry for model in models for entry in model.ENTRIES])
         self.packets = PacketData(choices, code)
-        self.fluid = FluidData(choices, code) if "fluid" in choices.models else None
+        self.fluid = FluidData(choices, code) if choices.fluid else None
         self.parts = code.parts
         module = code.part(build(code.entries, list(code.rules)))
         world = self.packets.worlds[0].world

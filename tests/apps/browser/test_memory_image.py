@@ -29,18 +29,18 @@ def test_a_slider_makes_the_world_of_its_value(data, k, name):
     """All bytes that belong to no sender."""
     slider = next(each for each in data.sliders if each.name == name)
     value = slider.in_model(slider.high * 0.3)
-    queue = data.config["queues"][k]
+    queue = data.packets.config["queues"][k]
     image = bytearray(data.parts[queue["image"]])
     for at, ratio in queue["patches"][name]:
         image[at - FIRST : at - FIRST + 8] = np.float64(value * ratio).tobytes()
-    scenario = control.with_value(data._by_queue[k], name, value)
-    assert bytes(image) == data.atlas.shared_image(Snapshot(PacketWorld(scenario)))
+    scenario = control.with_value(data.packets.scenarios[k], name, value)
+    assert bytes(image) == data.packets.atlas.shared_image(Snapshot(PacketWorld(scenario)))
 
 
 def test_two_worlds_have_one_image(data):
     """Addresses of this machine are not in it."""
-    again = Snapshot(PacketWorld(data._by_queue[0]))
-    assert data.atlas.shared_image(again) == data.parts[data.config["queues"][0]["image"]]
+    again = Snapshot(PacketWorld(data.packets.scenarios[0]))
+    assert data.packets.atlas.shared_image(again) == data.parts[data.packets.config["queues"][0]["image"]]
 
 
 def test_a_sender_is_that_of_its_own_world(data):
@@ -48,8 +48,8 @@ def test_a_sender_is_that_of_its_own_world(data):
     scenario = control.with_controller(data.choices.scenario, 0, "bbr3")
     world = Snapshot(PacketWorld(scenario))
     k = data.choices.controllers.index("bbr3")
-    found = [(at, data.parts[part]) for at, part in data.config["senders"][0][k]["parts"]]
-    assert found == data.atlas.sender_image(world, 0)
+    found = [(at, data.parts[part]) for at, part in data.packets.config["senders"][0][k]["parts"]]
+    assert found == data.packets.atlas.sender_image(world, 0)
 
 
 def test_a_scenario_with_jitter_and_counts_keeps_its_results():

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import time
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tcpcc.apps.browser import choices, control
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.apps.browser.page_text import page as text_of
 from tcpcc.engine.streams import entropy, seed_stream
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet.compiled import CompiledSimulation
 from tcpcc.transport.flow_record import TCP_FLOW
 
@@ -25,9 +27,11 @@ LARGEST = 400_000
 PATIENCE = 60
 """s."""
 
-ADDRESSES = {"address", "segments", "stamps", "outbox", "delivery", "state", "params", "sample"} | {
-    name for name in TCP_FLOW.names if name.startswith(("on_", "recovery_"))
-}
+ADDRESSES = {
+    "address", "segments", "stamps", "outbox", "delivery", "state", "params", "sample",
+    "route", "bins", "history", "fields",
+    *(name for name in TCP_FLOW.names if name.startswith(("on_", "recovery_"))),
+}  # fmt: skip
 """Fields of a sender that hold addresses."""
 
 DURATION = 400.0
@@ -79,30 +83,29 @@ def finished(page):
     until(page, "tcpcc.done")
 
 
-def run_in_page(page, **changes):
-    """Run with some settings changed: events, ms, the bytes of the senders' records."""
+def run_in_page(page, model, **changes):
+    """Run with some settings changed: events or steps, and the bytes of the senders' records."""
     return page.evaluate(
-        """(changes) => {
-          const { simulation, config } = tcpcc;
+        """([changes, model]) => {
+          const { config } = tcpcc, simulation = tcpcc[model];
           tcpcc.pause(true);
           const settings = tcpcc.defaults();
           for (const [key, value] of Object.entries(changes))
             if (key === "values") Object.assign(settings.values, value);
             else settings[key] = value;
           simulation.begin(settings);
-          const begin = performance.now();
           simulation.advance(config.duration);
-          const { at, size } = config.layout.tcp;
+          const { at, size } = simulation.layout.tcp ?? simulation.layout.flow;
           const raw = simulation.bytes.slice(at, at + size * config.flows.length);
-          return { ms: performance.now() - begin, events: simulation.events,
+          return { count: simulation.events ?? simulation.k,
                    senders: btoa(String.fromCharCode(...raw)) };
         }""",
-        changes,
+        [changes, model],
     )
 
 
-def native(data, controllers=None, queue=0, values=None, starts=None, seed=None):
-    """The same run by the native engine: events and the senders' records."""
+def native(data, model, controllers=None, queue=0, values=None, starts=None, seed=None):
+    """The same run by the native engine: events or steps, and the senders' records."""
     of = data.choices
     scenario = control.with_queue(of.scenario, of.queues[queue])
     for i, c in enumerate(controllers or ()):
@@ -118,6 +121,10 @@ def native(data, controllers=None, queue=0, values=None, starts=None, seed=None)
             continue
         scenario = control.with_start(scenario, i, start)
     scenario = scenario.replace(seed=scenario.seed if seed is None else seed)
+    if model == "fluid":
+        world = FluidWorld(scenario)
+        world.run(world.end)
+        return world.end, world.flows
     simulation = CompiledSimulation(scenario)
     simulation.advance(scenario.duration)
     return int(simulation.world.w["events"][0]), simulation.world.tcp
@@ -138,26 +145,27 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("model", "least"), [("simulation", 9e5), ("fluid", 1e5)])
 @pytest.mark.parametrize("case", CASES)
-def test_senders_have_the_bits_of_the_native_engine(page, data, case):
-    """All fields but addresses, after at least a million events."""
+def test_senders_have_the_bits_of_the_native_engine(page, data, case, model, least):
+    """All fields but addresses, after about a million events or at least 100,000 steps."""
     settings = dict(CASES[case])
     of = data.choices
     if "controllers" in settings:
         settings["controllers"] = [of.controllers.index(name) for name in settings["controllers"]]
     if "queue" in settings:
         settings["queue"] = [queue.name for queue in of.queues].index(settings["queue"])
-    here = run_in_page(page, **settings)
-    events, senders = native(data, **settings)
-    assert here["events"] == events
-    assert events > 9e5
+    here = run_in_page(page, model, **settings)
+    count, senders = native(data, model, **settings)
+    assert here["count"] == count
+    assert count > least
     assert_equal_senders(here, senders)
 
 
 def assert_equal_senders(here, senders):
     """Sizes of rings are equal, too: room grows at the same moments."""
-    there = np.frombuffer(base64.b64decode(here["senders"]), TCP_FLOW)
-    for name in set(TCP_FLOW.names) - ADDRESSES:
+    there = np.frombuffer(base64.b64decode(here["senders"]), senders.dtype)
+    for name in set(senders.dtype.names) - ADDRESSES:
         equal_nan = there[name].dtype.kind == "f"
         assert np.array_equal(there[name], senders[name], equal_nan=equal_nan), name
 
@@ -205,10 +213,10 @@ def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, c
     rest = [flow["controller"] for flow in data.config["flows"][1:]]
     other = {"queue": 1, "controllers": [first, *rest]}
     later = {"starts": [0.3, *(0.1 + flow["start"] for flow in data.config["flows"][1:])]}
-    for settings in ({}, other, later):
-        here = run_in_page(page, **settings)
-        events, senders = native(data, **settings)
-        assert here["events"] == events
+    for model, settings in product(("simulation", "fluid"), ({}, other, later)):
+        here = run_in_page(page, model, **settings)
+        count, senders = native(data, model, **settings)
+        assert here["count"] == count
         assert_equal_senders(here, senders)
     assert complaints == []
     page.close()

@@ -17,6 +17,13 @@ from tcpcc.apps.browser import choices, control
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.apps.browser.page_text import page as text_of
 from tcpcc.engine.streams import entropy, seed_stream
+from tcpcc.models.fluid.fluid_records import (
+    FLOW_TABLES,
+    HOP_TABLES,
+    OF_HOPS,
+    QUEUE_TABLES,
+    WORDS_OF_HOPS,
+)
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet.compiled import CompiledSimulation
 from tcpcc.transport.flow_record import TCP_FLOW
@@ -33,6 +40,14 @@ ADDRESSES = {
     *(name for name in TCP_FLOW.names if name.startswith(("on_", "recovery_"))),
 }  # fmt: skip
 """Fields of a sender that hold addresses."""
+
+POINTERS = {
+    "flows", "hops", "queues", "changes", "items", "acts_at", "waits", "rule", "timer", "address",
+    "packets", "departure", "select", "each", "noted", "notes", "shown", "words",
+    *HOP_TABLES, *WORDS_OF_HOPS, *OF_HOPS, *QUEUE_TABLES, *FLOW_TABLES,
+    "returned_words", "own_words", "syn_words",
+}  # fmt: skip
+"""Fields of the fluid's records that hold addresses or rules."""
 
 DURATION = 400.0
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -222,6 +237,83 @@ def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, c
     page.close()
 
 
+LAYOUTS = [
+    {},
+    {"rate": 1, "delay": 200, "buffer": 3, "loss": 10},
+    {"rate": 100, "delay": 2, "buffer": 1000, "loss": 0},
+    {"rate": 33.3, "delay": 7.77},
+    {"rate": 2.34, "delay": 123},
+]
+
+
+@pytest.mark.parametrize("name", ["dumbbell", *NETWORKS])
+def test_the_page_lays_out_the_fluid_as_its_world(chromium, tmp_path, name):
+    """Time step, delays in steps, tables, changes and queues, before the first step."""
+    scenario = SCENARIO if name == "dumbbell" else NETWORKS[name]
+    data = PageData(choices(scenario, controllers=[], queues=["codel"]))
+    (tmp_path / "page.html").write_text(text_of(data), encoding="utf-8")
+    page = chromium.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    until(page, "Boolean(window.tcpcc)")
+    for queue, values in product((0, 1), LAYOUTS):
+        here = page.evaluate(
+            """([queue, values]) => {
+              const settings = { ...tcpcc.defaults(), queue };
+              Object.assign(settings.values, values);
+              tcpcc.pause(true);
+              const { fluid } = tcpcc, { layout } = fluid;
+              fluid.begin(settings);
+              const raw = (at, size) => btoa(String.fromCharCode(...fluid.bytes.slice(at, at + size)));
+              const { flow, hop, queue: link, change } = layout, n = fluid.whole(fluid.inWorld("n_changes"));
+              return {
+                w: raw(layout.w, layout.world.size), rows: fluid.rows,
+                flows: raw(flow.at, flow.size * fluid.model.flows.length),
+                hops: raw(hop.at, hop.size * hop.count),
+                links: raw(link.at, link.size * Math.max(...fluid.links.map((x) => x.place + 1))),
+                changes: raw(fluid.whole(fluid.inWorld("changes")), n * change.size),
+              };
+            }""",
+            [queue, values],
+        )  # fmt: skip
+        scenario = control.with_queue(data.choices.scenario, data.choices.queues[queue])
+        for slider in reversed(data.sliders):  # the rate last: another link may be the slowest then
+            value = slider.in_model(values.get(slider.name, slider.value))
+            scenario = control.with_value(scenario, slider.name, value)
+        world = FluidWorld(scenario)
+        arrays = {name: getattr(world, name) for name in ("w", "flows", "hops", "links", "changes")}
+        for of, array in arrays.items():
+            there = np.frombuffer(base64.b64decode(here[of]), array.dtype)
+            assert len(there) == len(array)
+            for field in set(array.dtype.names) - ADDRESSES - POINTERS:
+                equal_nan = array[field].dtype.kind == "f"
+                same = np.array_equal(there[field], array[field], equal_nan=equal_nan)
+                assert same, (of, field, values)
+    page.close()
+
+
+def test_the_first_number_of_a_generator_is_that_of_numpy(page):
+    for seed in (0, 1, 7, 2**32 - 1, 2**40 + 3):
+        found = page.evaluate("(seed) => firstUniform(seed)", seed)
+        assert found == np.random.default_rng(seed).random()
+
+
+def test_longer_waits_make_the_tables_of_the_fluid_longer(page, data):
+    """Half a second of waiting, at steps of a millisecond."""
+    settings = {"values": {"rate": 10, "delay": 8, "buffer": 800}}
+    page.evaluate("tcpcc.fluid.lengthened = 0")
+    page.evaluate(
+        """() => {
+          const { lengthen } = Fluid.prototype;
+          Fluid.prototype.lengthen = function () { this.lengthened += 1; lengthen.call(this); };
+        }"""
+    )
+    here = run_in_page(page, "fluid", **settings)
+    steps, senders = native(data, "fluid", **settings)
+    assert page.evaluate("tcpcc.fluid.lengthened") > 2
+    assert here["count"] == steps
+    assert_equal_senders(here, senders)
+
+
 def test_streams_of_random_numbers_are_those_of_the_package(page):
     for seed in (0, 1, 2**32 - 1, 2**40 + 3):
         for name in ("link bottleneck: queue", "flow reno1: controller"):
@@ -249,6 +341,73 @@ def test_the_measures_are_those_of_a_run(page):
     rates = run.throughput(after=100).values
     wanted = [run.jain_index(after=100), run.utilization(after=100), rates[0] / rates[1], *rates]
     assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_measures_of_the_fluid_are_those_of_a_run(page):
+    run = tc.simulate(SCENARIO, model="fluid")
+    finished(page)
+    found = page.evaluate(
+        """() => {
+          const { fluidRecord: record } = tcpcc, after = 100;
+          return [record.fairness(after), record.utilization(after), ...record.throughput(after),
+                  ...record.flows.map((flow) => record.settlingTime(flow))];
+        }"""
+    )
+    wanted = [run.jain_index(after=100), run.utilization(after=100), *run.throughput(after=100).values,
+              *(run.settling_time(name) for name in run.flows)]  # fmt: skip
+    assert found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
+    shown = page.locator("#fluid-fairness").inner_text()
+    assert shown == f"{run.jain_index(after=5):.3f}"
+
+
+def test_the_fluid_model_can_be_switched_off(page):
+    finished(page)
+    page.get_by_role("checkbox", name="Fluid model").uncheck()
+    until(page, "tcpcc.done && tcpcc.fluidRecord === null")
+    assert page.url.endswith("#fluid=0")
+    assert page.locator("#fluid-fairness").inner_text() == ""
+    assert "fluid" not in page.locator("#table").inner_text()
+
+
+def test_the_map_shows_runs_of_the_fluid_model(page, data, address):
+    """Its points are runs of the package; it keeps its picture while a slider of its axes moves."""
+    finished(page)
+    page.get_by_text("Map of two quantities").click()
+    until(page, "tcpcc.map.values !== null")
+    points = page.evaluate("[...tcpcc.map.values.entries()].slice(0, 36)")
+    across, up = (next(s for s in data.sliders if s.name == n) for n in ("buffer", "delay"))
+    for index, found in (points[0], points[17], points[-1]):
+        x, y = page.evaluate(
+            """(k) => [valueAt(tcpcc.map.axis("map-x"), (k % POINTS + 0.5) / POINTS),
+                       valueAt(tcpcc.map.axis("map-y"), (Math.floor(k / POINTS) + 0.5) / POINTS)]""",
+            index,
+        )
+        scenario = control.with_value(data.choices.scenario, "buffer", across.in_model(x))
+        scenario = control.with_value(scenario, "delay", up.in_model(y))
+        run = tc.simulate(scenario, model="fluid")
+        rates = run.throughput(after=5).values
+        assert found["share"] == pytest.approx(rates[0] / sum(rates), rel=1e-12)
+        assert found["queue"] == pytest.approx(run.queue_mean(after=5), rel=1e-9)
+        assert found["utilization"] == pytest.approx(run.utilization(after=5), rel=1e-12)
+    job = page.evaluate("tcpcc.map.job")
+    page.locator("#buffer-range").press("PageUp")
+    until(page, "tcpcc.settings.values.buffer > 50 && tcpcc.done")
+    assert page.evaluate("tcpcc.map.job") == job
+    page.locator("#rate-range").press("PageUp")
+    until(page, f"tcpcc.map.job > {job}")
+    until(page, "tcpcc.map.values === tcpcc.map.fresh")
+    assert {each.split(":")[0] for each in page.requests} == {"file", "blob"}
+    assert page.evaluate("document.getElementById('map-canvas').ariaLabel").startswith("share of")
+
+
+def test_a_place_of_the_map_sets_the_sliders(page):
+    finished(page)
+    page.get_by_text("Map of two quantities").click()
+    page.locator("#map-canvas").scroll_into_view_if_needed()
+    box = page.locator("#map-canvas").bounding_box()
+    page.mouse.click(box["x"] + 80, box["y"] + 12)
+    until(page, "tcpcc.settings.values.delay > 150")
+    assert page.evaluate("tcpcc.settings.values.buffer") < 10
 
 
 def test_the_convergence_time_is_that_of_a_run(page, data):
@@ -355,6 +514,7 @@ def test_a_slider_runs_again(page):
 def test_the_keyboard_reaches_all(page):
     """Tab stops at every control, in the order of the page."""
     finished(page)
+    page.locator("#map").evaluate("(details) => { details.open = true; }")
     page.evaluate("document.activeElement.blur()")
     wanted = page.evaluate(
         """[...document.querySelectorAll("button, select, input, summary")]
@@ -377,6 +537,8 @@ def test_every_control_has_a_name(page):
            .map((each) => each.outerHTML)"""
     )
     finished(page)
+    page.get_by_text("Map of two quantities").click()
+    until(page, "document.getElementById('map-canvas').ariaLabel")
     named = page.evaluate("[...document.querySelectorAll('canvas')].every((c) => c.ariaLabel)")
     assert [each for each in nameless if not each.startswith("<canvas")] == []
     assert named
@@ -388,6 +550,7 @@ def test_it_fits_the_screen(page, width, scheme):
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
     finished(page)
+    page.get_by_text("Map of two quantities").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(
         """(() => { const { scrollWidth, clientWidth } = document.querySelector(".scroll");

@@ -75,8 +75,8 @@ def to_html(
             Reno, CUBIC, Vegas, Quick Vegas, Fusion, Westwood RBE, BBR and BBRv3.
         queues: names of queue disciplines to choose from, besides that of the scenario. Default:
             drop-tail, RED, CoDel, PIE and DualPI2.
-        fluid: whether the page has the fluid model, too. Default: if it can have it, which is not so
-            if a control decides which links can have a queue.
+        fluid: whether the page has the fluid model, too. Default: unless a control decides which
+            links can have a queue.
         title: heading of the page. Default: the number of flows.
 
     Returns:

@@ -23,6 +23,7 @@ FIRST = 2**20
 LINE = 64
 """Bytes; every array begins at a multiple."""
 
+
 @dataclass(frozen=True)
 class Rooms:
     """How the arrays of a model's world are divided.
@@ -35,7 +36,7 @@ class Rooms:
 
     own: tuple[str, ...]
     rows: tuple[str, ...]
-    later: re.Pattern[str] = re.compile("$.")  # noqa: RUF009
+    later: re.Pattern[str] = re.compile("$.")
 
 
 PACKETS = Rooms(

@@ -15,6 +15,7 @@ from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.scenario import Scenario
 from tcpcc.transport import flow_record as t
 
+
 class PacketData(ModelData):
     """See `ModelData`."""
 

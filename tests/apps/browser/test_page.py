@@ -263,8 +263,10 @@ def test_the_page_lays_out_the_fluid_as_its_world(chromium, tmp_path, name):
               tcpcc.pause(true);
               const { fluid } = tcpcc, { layout } = fluid;
               fluid.begin(settings);
-              const raw = (at, size) => btoa(String.fromCharCode(...fluid.bytes.slice(at, at + size)));
-              const { flow, hop, queue: link, change } = layout, n = fluid.whole(fluid.inWorld("n_changes"));
+              const text = (bytes) => btoa(String.fromCharCode(...bytes));
+              const raw = (at, size) => text(fluid.bytes.slice(at, at + size));
+              const { flow, hop, queue: link, change } = layout;
+              const n = fluid.whole(fluid.inWorld("n_changes"));
               return {
                 w: raw(layout.w, layout.world.size), rows: fluid.rows,
                 flows: raw(flow.at, flow.size * fluid.model.flows.length),
@@ -353,8 +355,8 @@ def test_the_measures_of_the_fluid_are_those_of_a_run(page):
                   ...record.flows.map((flow) => record.settlingTime(flow))];
         }"""
     )
-    wanted = [run.jain_index(after=100), run.utilization(after=100), *run.throughput(after=100).values,
-              *(run.settling_time(name) for name in run.flows)]  # fmt: skip
+    wanted = [run.jain_index(after=100), run.utilization(after=100)]
+    wanted += [*run.throughput(after=100).values, *(run.settling_time(name) for name in run.flows)]
     assert found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
     shown = page.locator("#fluid-fairness").inner_text()
     assert shown == f"{run.jain_index(after=5):.3f}"
@@ -378,8 +380,8 @@ def test_the_map_shows_runs_of_the_fluid_model(page, data, address):
     across, up = (next(s for s in data.sliders if s.name == n) for n in ("buffer", "delay"))
     for index, found in (points[0], points[17], points[-1]):
         x, y = page.evaluate(
-            """(k) => [valueAt(tcpcc.map.axis("map-x"), (k % POINTS + 0.5) / POINTS),
-                       valueAt(tcpcc.map.axis("map-y"), (Math.floor(k / POINTS) + 0.5) / POINTS)]""",
+            """(k) => [["map-x", k % POINTS], ["map-y", Math.floor(k / POINTS)]].map(
+                 ([id, place]) => valueAt(tcpcc.map.axis(id), (place + 0.5) / POINTS))""",
             index,
         )
         scenario = control.with_value(data.choices.scenario, "buffer", across.in_model(x))

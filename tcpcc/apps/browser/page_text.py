@@ -16,6 +16,9 @@ from tcpcc.apps.browser.page_data import PageData
 MODELS = ("simulation.js", "fluid.js", "measures.js", "map_worker.js")
 """Scripts that the page's workers run, too."""
 
+OF_FLUID = ("fluid.js", "map_worker.js", "map.js")
+"""Scripts that a page without the fluid model does not have."""
+
 SCRIPTS = ("chart.js", "map.js", "page.js")
 
 
@@ -27,8 +30,8 @@ def page(data: PageData, title: str | None = None) -> str:
         "title": html.escape(title or _title(data)),
         "version": html.escape(__version__),
         "style": _file("page.css"),
-        "models": _scripts(MODELS),
-        "script": _scripts(SCRIPTS),
+        "models": _scripts(MODELS, data),
+        "script": _scripts(SCRIPTS, data),
         "config": json.dumps(plain(data.config), separators=(",", ":")).replace("<", "\\u003c"),
         "sizes": json.dumps([len(part) for part in data.parts], separators=(",", ":")),
         "parts": base64.b64encode(zlib.compress(b"".join(data.parts), 9)).decode(),
@@ -52,8 +55,9 @@ def _title(data: PageData) -> str:
     return "One flow at a bottleneck" if n == 1 else f"{n} flows at a bottleneck"
 
 
-def _scripts(names: tuple[str, ...]) -> str:
-    return "".join(_file(name) for name in names).replace('"use strict";\n', "")
+def _scripts(names: tuple[str, ...], data: PageData) -> str:
+    needed = [name for name in names if data.fluid or name not in OF_FLUID]
+    return "".join(map(_file, needed)).replace('"use strict";\n', "")
 
 
 def _file(name: str) -> str:

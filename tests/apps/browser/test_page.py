@@ -402,6 +402,27 @@ def test_the_map_shows_runs_of_the_fluid_model(page, data, address):
     assert page.evaluate("document.getElementById('map-canvas').ariaLabel").startswith("share of")
 
 
+def test_a_notebook_exported_to_html_stays_alive(chromium, tmp_path):
+    """The frame that `run.explore()` shows runs both models, and the map."""
+    run = tc.simulate(SCENARIO.replace(duration=20), model="fluid")
+    frame = run.explore(controls=["buffer", "delay"])._repr_html_()
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><h1>Notebook</h1>{frame}")
+    page = chromium.new_page()
+    complaints = listen(page)
+    page.goto((tmp_path / "notebook.html").as_uri())
+    inside = page.frame_locator("iframe")
+    inside.get_by_text("Map of two quantities").click()
+    inside.locator("#table tbody tr").nth(3).wait_for()
+    assert "cubic 2, fluid" in inside.locator("#table").inner_text()
+    within = page.frames[1]
+    until(within, "tcpcc.done && tcpcc.map.values !== null")
+    assert within.evaluate("tcpcc.record.throughput(10)") == pytest.approx(
+        tc.simulate(run.scenario).throughput(after=10).values, rel=1e-12
+    )
+    assert complaints == []
+    page.close()
+
+
 def test_a_place_of_the_map_sets_the_sliders(page):
     finished(page)
     page.get_by_text("Map of two quantities").click()

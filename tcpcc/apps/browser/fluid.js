@@ -50,19 +50,31 @@ class Fluid extends Machine {
     const untilRandom = -this.real(this.returned);
     for (const { place } of this.links)
       if (place >= 0) this.setReal(queue.at + place * queue.size + queue.until_random, untilRandom);
-    for (const { at, places, words } of this.queue.pools) this.layOutPool(at, places, words);
-    this.tables = {};
-    for (const [name, { rows }] of Object.entries(model.tables)) {
-      this.tables[name] = this.allocate(8 * this.queue.columns[name] * (rows ? this.rows : 1));
-      this.setWhole(this.inWorld(name), this.tables[name]);
+    this.arrays = { changes: this.layOutChanges() };
+    for (const { link, places, words } of this.queue.pools) {
+      this.arrays[`packet_links.${link}.pool`] = this.layOutPool(places);
+      this.arrays[`packet_links.${link}.words`] = this.allocate(8 * places * words);
     }
-    model.flows.forEach((_, i) => {
+    for (const [name, width, rows] of this.tables()) this.arrays[name] = this.allocate(width * rows);
+    this.link();
+  }
+
+  /** Names of the tables, their bytes for a step, their rows, and whether these are all of the past. */
+  tables() {
+    const { model, layout } = this, { flow } = layout;
+    const histories = model.flows.map((_, i) => {
       const at = flow.at + i * flow.size;
-      if (this.whole(at + flow.reads_packets))
-        this.setWhole(at + flow.history, this.allocate(8 * this.rows * this.whole(at + flow.n_history)));
+      return [`histories.${i}`, 8 * this.whole(at + flow.reads_packets) * this.whole(at + flow.n_history), this.rows, true];
     });
-    this.layOutWaits();
-    this.layOutChanges();
+    return Object.entries(model.tables).map(
+      ([name, { rows, past }]) => [`tables.${name}`, 8 * this.queue.columns[name], rows ? this.rows : 1, past]).concat(histories);
+  }
+
+  /** Write the addresses of the arrays that this page makes. */
+  link() {
+    for (const pointers of this.later)
+      for (const [name, places] of Object.entries(pointers))
+        for (const [at, offset] of places) this.setWhole(at, this.arrays[name] + offset);
   }
 
   moment() { return this.k * this.step; }
@@ -200,23 +212,13 @@ class Fluid extends Machine {
     return rows;
   }
 
-  layOutPool(at, places, words) {
-    const { packet, packetLink } = this.layout, pool = this.allocate(places * packet.size);
+  layOutPool(places) {
+    const { packet } = this.layout, pool = this.allocate(places * packet.size);
     for (let k = 0; k + 1 < places; k++) this.setWhole(pool + k * packet.size + packet.next, k + 1);
-    this.setWhole(at + packetLink.pool, pool);
-    this.setWhole(at + packetLink.words, this.allocate(8 * places * words));
+    return pool;
   }
 
-  /** Where hops have their queueing delays: `_lay_out_waits`. */
-  layOutWaits() {
-    const { hop, queue } = this.layout;
-    for (let h = 0; h < hop.count; h++) {
-      const row = hop.at + h * hop.size, link = queue.at + this.whole(row + hop.queue) * queue.size;
-      this.setWhole(row + hop.waits, this.tables[this.whole(link + queue.packets) ? "hop_waits" : "waits"]);
-    }
-  }
-
-  /** Scheduled changes as numbers to be written at a step: `_lay_out_changes`. */
+  /** Scheduled changes as numbers to be written at a step: `_lay_out_changes`. Returns their address. */
   layOutChanges() {
     const { model, layout } = this, { change } = layout, links = this.links, rows = [];
     this.links = links.slice();
@@ -242,38 +244,29 @@ class Fluid extends Machine {
       this.setReal(row + change.value, value);
       this.setWhole(row + change.whole, whole ? value : 0);
     });
-    this.setWhole(this.inWorld("changes"), at);
     this.setWhole(this.inWorld("n_changes"), rows.length);
+    return at;
   }
 
   /** Make room for longer waits: `_lengthen_tables`. */
   lengthen() {
-    const { model, layout } = this, { flow } = layout, need = this.inWorld("need");
-    if (this.whole(need) !== model.longer) throw new Error("the fluid model needs other room than this page has");
+    const need = this.inWorld("need");
+    if (this.whole(need) !== this.model.longer) throw new Error("the fluid model needs other room than this page has");
     this.setWhole(need, 0);
     const old = this.rows, { k } = this;
     this.rows = this.rowsNeeded();
     if (this.rows === old) return;
     this.setWhole(this.inWorld("mask"), this.rows - 1);
-    const longer = (table, width, past) => {
-      const copy = this.allocate(this.rows * width), first = k + (past ? 0 : this.ahead) - old;
+    for (const [name, width, rows, past] of this.tables()) {
+      if (rows === 1) continue;
+      const copy = this.allocate(rows * width), first = k + (past ? 0 : this.ahead) - old;
       for (let step = first; step < first + old; step++) {
-        const from = table + (step & (old - 1)) * width;
-        this.bytes.copyWithin(copy + (step & (this.rows - 1)) * width, from, from + width);
+        const from = this.arrays[name] + (step & (old - 1)) * width;
+        this.bytes.copyWithin(copy + (step & (rows - 1)) * width, from, from + width);
       }
-      return copy;
-    };
-    for (const [name, { rows, past }] of Object.entries(model.tables)) {
-      if (!rows) continue;
-      this.tables[name] = longer(this.tables[name], 8 * this.queue.columns[name], past);
-      this.setWhole(this.inWorld(name), this.tables[name]);
+      this.arrays[name] = copy;
     }
-    model.flows.forEach((_, i) => {
-      const at = flow.at + i * flow.size;
-      if (this.whole(at + flow.reads_packets))
-        this.setWhole(at + flow.history, longer(this.whole(at + flow.history), 8 * this.whole(at + flow.n_history), true));
-    });
-    this.layOutWaits();
+    this.link();
   }
 }
 

@@ -26,17 +26,14 @@ from tcpcc.models.layout import SENSIBLE, queueing_links
 from tcpcc.scenario import CBR, Scenario
 
 OF_STEPS = {
-    "w": ("step", "per_second", "end", "mask", "steps_per_bin", "changes", "n_changes"),
+    "w": ("step", "per_second", "end", "mask", "steps_per_bin", "n_changes"),
     "flows": ("to_first", "to_sender", "back", "base", "one_way", "most"),
     "hops": ("delay", "before", "hold"),
 }
 """Fields that the page calculates, by array."""
 
-OF_FLOW = (
-    *OF_STEPS["flows"], "start", "write_at", "reads_packets", "history", "n_history", "finished",
-    "timeouts", "loss_events",
-)  # fmt: skip
-OF_QUEUE = ("reach", "packets", "loss", "until_random")
+OF_FLOW = ("start", "write_at", "reads_packets", "n_history", "finished", "timeouts", "loss_events")
+"""Further fields of flows that the page's script reads or writes."""
 
 
 class FluidData(ModelData):
@@ -64,15 +61,11 @@ class FluidData(ModelData):
             },
             "layout": {
                 "w": at["w"],
-                "world": offsets(
-                    r.WORLD, ("k", "need", *OF_STEPS["w"], *world.tables)
-                ),
-                "flow": {"at": at["flows"], **offsets(r.FLOW, OF_FLOW)},
-                "hop": {"at": at["hops"], "count": len(world.hops),
-                        **offsets(r.HOP, ("queue", "waits", *OF_STEPS["hops"]))},
-                "queue": {"at": at["links"], **offsets(r.QUEUE, OF_QUEUE)},
+                "world": offsets(r.WORLD, ("k", "need", *OF_STEPS["w"])),
+                "flow": {"at": at["flows"], **offsets(r.FLOW, (*OF_STEPS["flows"], *OF_FLOW))},
+                "hop": {"at": at["hops"], **offsets(r.HOP, OF_STEPS["hops"])},
+                "queue": {"at": at["links"], **offsets(r.QUEUE, ("reach", "until_random"))},
                 "change": offsets(r.CHANGE, r.CHANGE.names),
-                "packetLink": offsets(r.PACKET_LINK, ("pool", "words")),
                 "packet": offsets(r.PACKET, ("next",)),
                 "flowBin": offsets(FLOW_BIN, FLOW_BIN.names),
                 "linkBin": offsets(LINK_BIN, LINK_BIN.names),
@@ -129,15 +122,14 @@ class FluidData(ModelData):
         }  # fmt: skip
 
     def _pools(self, k: int) -> Iterator[dict[str, int]]:
-        """Links of whole packets: address, places for packets, and header fields of each."""
+        """Links of whole packets: number, places for packets, and header fields of each."""
         largest = self.scenarios[k]
         for slider in self.choices.sliders():
             if slider.name == "buffer":
                 value = slider.in_model(slider.high)
                 largest = control.with_value(largest, slider.name, value)
         for index, memory in FluidWorld(largest).packet_links.items():
-            at = self.atlas.shared[f"packet_links.{index}.link"]
-            yield {"at": at, "places": len(memory.pool), "words": memory.words.shape[1]}
+            yield {"link": index, "places": len(memory.pool), "words": memory.words.shape[1]}
 
     def _changes(self) -> list[dict[str, Any]]:
         """Changes of links and receive windows: time, numbers to be written, and if delays in steps
@@ -193,8 +185,8 @@ def check_fluid(choices: Choices) -> None:
         for slider in choices.sliders()
         if slider.name == "rate"
     ]
+    kept = queueing_links(choices.scenario.resolve())
     for scenario in choices.scenarios():
-        kept = queueing_links(scenario.resolve())
         apart = scenario
         for i, flow in enumerate(scenario.flows):
             if "starts" in choices.controls and not isinstance(flow, CBR):

@@ -36,7 +36,7 @@ class Rooms:
 
     own: tuple[str, ...]
     rows: tuple[str, ...]
-    later: re.Pattern[str] = re.compile("$.")
+    later: re.Pattern[str] = re.compile("(?!)")  # none
 
 
 PACKETS = Rooms(
@@ -177,33 +177,46 @@ class Atlas:
     def shared_image(self, world: Snapshot) -> bytes:
         """Memory from `FIRST` to the first sender's arrays; zeros where a sender's rows are."""
         image = np.zeros(self.begins[0] - FIRST, np.uint8)
-        others = set(range(len(world.own))) - set(senders_of(world))
-        for name, place in self.shared.items():
-            if name not in world.arrays:
-                continue
-            array, at = world.arrays[name], place - FIRST
-            if name not in world.rooms.rows:
-                self._write(image, at, world, array, self.shared)
-                continue
-            for i in others:
-                row = at + i * array.itemsize
-                self._write(image, row, world, array[i : i + 1], self.shared)
+        for at, array in self._pieces(world):
+            self._write(image, at - FIRST, world, array, self.shared)
         return image.tobytes()
 
     def sender_image(self, world: Snapshot, i: int) -> list[tuple[int, bytes]]:
         """Address and bytes of the rows of flow `i`, and of the arrays that belong to it."""
         places = self.address_of(world, i)
+        pieces = list(self._pieces(world, i))
         parts = []
-        for name in world.rooms.rows:
-            array = world.arrays[name]
-            image = np.zeros(array.itemsize, np.uint8)
-            self._write(image, 0, world, array[i : i + 1], places)
-            parts.append((places[name] + i * array.itemsize, image.tobytes()))
+        for at, row in pieces[: len(world.rooms.rows)]:
+            image = np.zeros(row.itemsize, np.uint8)
+            self._write(image, 0, world, row, places)
+            parts.append((at, image.tobytes()))
         size = sum(_lines(world.arrays[name].nbytes) for name in world.own[i])
         image = np.zeros(size, np.uint8)
-        for name in world.own[i]:
-            self._write(image, places[name] - self.begins[i], world, world.arrays[name], places)
+        for at, array in pieces[len(world.rooms.rows) :]:
+            self._write(image, at - self.begins[i], world, array, places)
         return [*parts, (self.begins[i], image.tobytes())]
+
+    def later(self, world: Snapshot, i: int | None = None) -> dict[str, list[tuple[int, int]]]:
+        """Pointers to arrays that the page makes, of flow `i`, or those that belong to no sender:
+        by name of the array, the addresses of the pointers and the offsets that they lead to."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for at, array in self._pieces(world, i):
+            for k, name, offset in zip(*world.pointers(words_of(array)), strict=True):
+                if world.rooms.later.match(name):
+                    found.setdefault(name, []).append((at + 8 * int(k), int(offset)))
+        return found
+
+    def _pieces(self, world: Snapshot, i: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
+        """Addresses and arrays: rows of flow `i` and what belongs to it, or all else."""
+        places, rows = self.address_of(world, i), world.rooms.rows
+        others = set(range(len(world.own))) - set(senders_of(world))
+        for name in rows:
+            array = world.arrays[name]
+            for k in others if i is None else [i]:
+                yield places[name] + k * array.itemsize, array[k : k + 1]
+        for name in self.shared if i is None else world.own[i]:
+            if name in world.arrays and name not in rows:
+                yield places[name], world.arrays[name]
 
     def _write(
         self,
@@ -215,9 +228,9 @@ class Atlas:
     ) -> None:
         words = words_of(array)
         found, names, offsets = world.pointers(words)
-        to = [0 if world.rooms.later.match(name) else places[name] for name in names]
-        kept = np.array([place > 0 for place in to], bool)
-        words[found] = np.array(to, np.int64) + np.where(kept, offsets, 0)
+        is_later = np.array([bool(world.rooms.later.match(name)) for name in names], bool)
+        words[found] = np.array([places.get(name, 0) for name in names], np.int64) + offsets
+        words[found[is_later]] = 0
         for k in np.flatnonzero(words >= _LEAST):
             address = int(words[k])
             if rule_at(address) is not None:

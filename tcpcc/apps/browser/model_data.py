@@ -128,6 +128,7 @@ class ModelData:
                 "patches": {s.name: self._patches(k, image, s) for s in sliders},
                 "params": self._params(world, queue),
                 "streams": self._streams(world, None),
+                "later": self.atlas.later(world),
             }
             for k, (queue, world, image) in enumerate(
                 zip(choices.queues, worlds, shared, strict=True)
@@ -165,6 +166,7 @@ class ModelData:
         return {
             "parts": [(at, self.code.part(raw)) for at, raw in self.atlas.sender_image(world, i)],
             "streams": self._streams(world, i),
+            "later": self.atlas.later(world, i),
         }
 
     def _all_with(self, controller: str) -> Scenario:

@@ -100,11 +100,13 @@ class Machine {
     this.bytes.set(this.constants);
     this.bytes.set(this.parts[queue.image], model.first);
     const streams = [...queue.streams];
+    this.later = [queue.later]; // pointers to arrays that this page makes
     config.flows.forEach((flow, i) => {
       if (flow.controller === null) return;
       const sender = model.senders[i][settings.controllers[i]];
       for (const [at, part] of sender.parts) this.bytes.set(this.parts[part], at);
       streams.push(...sender.streams);
+      this.later.push(sender.later);
     });
     for (const slider of config.sliders) {
       const chosen = settings.values[slider.name];

@@ -42,7 +42,8 @@ class Fluid extends Machine {
     this.links = model.links.map((link) => {
       const chosen = { rate: unlimited(link.rate), delay: link.delay };
       for (const slider of config.sliders)
-        if (link.follows.includes(slider.name)) chosen[slider.name] = inModel(slider, settings.values[slider.name]);
+        if (link.follows.includes(slider.name) && settings.values[slider.name] !== slider.value)
+          chosen[slider.name] = inModel(slider, settings.values[slider.name]);
       return { ...chosen, extra: link.extra, place: link.place };
     });
     this.layOutSteps();

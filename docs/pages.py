@@ -279,7 +279,21 @@ SIGNALLED = tuple(name for name in CONTROLLERS if signals(_flow(name)) is not No
 
 
 def write_simulators(folder: Path) -> None:
-    """The pages of `_simulator`: one that has most controllers, and those of `SIGNALLED`."""
+    """The pages of `_simulator`: one that has most controllers, and those of `SIGNALLED`; and the
+    front page's, of the README's picture (notebooks/03_fluid_versus_packet.ipynb)."""
+    transport = tc.Transport(initial_window=1, handshake=False)
+    net = tc.dumbbell("50 Mbps", "48 ms", 1e6, access_rate="10 Gbps", access_delay="1 ms")
+    flows = [
+        tc.Flow("vegas", alpha=2, beta=4, start=0.5, transport=transport),
+        tc.CBR("25 Mbps", on=[(80, 160)]),
+    ]
+    text = tc.to_html(
+        tc.Scenario(net, flows, duration=200),
+        controls=["rate", "delay", "controllers"],
+        controllers=["vegas", "quick_vegas"],
+        title="Vegas or Quick Vegas, and other traffic",
+    )
+    _write(folder / "front.html", text)
     others = [name for name in CONTROLLERS if name not in SIGNALLED]
     whole = {"vegas": {"controllers": others, "title": "All controllers"}}
     for name in ("vegas", *SIGNALLED):

@@ -55,17 +55,21 @@ define void @NRT_decref(ptr %owner) {
 """
 
 
-def build(entries: Sequence[Any], rules: Sequence[int]) -> bytes:
+_TYPES = {int: types.int64, float: types.float64}
+
+
+def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int]) -> bytes:
     """A module with these functions, in this order at `ROOTS`.
 
     Args:
-        entries: engine entries (`jit.entry`) that take a world's address and a time.
+        entries: engine entries (`jit.entry`), each with the types of its arguments, `int` or
+            `float`.
         rules: addresses of compiled rules (`jit.rule_address`).
 
     Raises:
         TcpccError: a rule calls a function that no module has.
     """
-    made = [_overload(entry, (types.int64, types.float64)) for entry in entries]
+    made = [_overload(entry, tuple(_TYPES[t] for t in takes)) for entry, takes in entries]
     made += [rule_at(address) for address in rules]
     maths = {
         name: _overload(function, (types.float64,) * takes)

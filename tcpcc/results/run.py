@@ -618,6 +618,19 @@ class Run:
 
         return trace_plots.vegas_trace(self, flow, **options)
 
+    def explore(self, path: str | Path | None = None, **options: Any) -> str:
+        """Write the run's scenario as a page that simulates it; see `tcpcc.to_html`.
+
+        As the last line of a cell it shows the page in the notebook, where it stays alive when the
+        notebook is exported to HTML.
+
+        >>> run.explore(controls=["rate", "buffer"])  # doctest: +SKIP
+        """
+        import tcpcc  # the public name: an app is above the results
+
+        page: str = tcpcc.to_html(self.scenario, path, **options)
+        return page
+
     def __repr__(self) -> str:
         return f"<Run: {self._headline()}>"
 

@@ -1,13 +1,14 @@
 """A scenario as one HTML file that simulates in the browser: :func:`to_html`.
 
-The packet model's own machine code runs there, as WebAssembly. The page needs no server, no network
-and no Python.
+The machine code of the packet model and of the fluid model runs there, as WebAssembly. The page
+needs no server, no network and no Python.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,11 @@ from tcpcc.apps.browser.control import (
     with_single_flows,
 )
 from tcpcc.engine.jit import INTERPRETED
-from tcpcc.errors import TcpccError
+from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.scenario.spec import Flow, Scenario, require_scenario
 
 if TYPE_CHECKING:
-    from tcpcc.apps.browser.page_data import Choices
+    from tcpcc.apps.browser.model_data import Choices
 
 __all__ = ["to_html"]
 
@@ -53,14 +54,16 @@ def to_html(
     controls: Iterable[str] = CONTROLS,
     controllers: Iterable[str] | None = None,
     queues: Iterable[str] | None = None,
+    fluid: bool | None = None,
     title: str | None = None,
 ) -> HtmlPage:
-    """Write a scenario as an HTML page that simulates it, in the packet model.
+    """Write a scenario as an HTML page that simulates it, in the packet and the fluid model.
 
     The page is one file that loads nothing. The scenario runs as the page opens; windows, queue and
-    throughput are drawn meanwhile. Its results have the same bits as those of `tcpcc.simulate`,
-    except that powers, exponentials and logarithms are correctly rounded (a system's library errs
-    in the last bit in about one of a thousand).
+    throughput of both models are drawn meanwhile. The page of two flows also has a map: what
+    thousands of runs of the fluid model give over two quantities. Results have the same bits as
+    those of `tcpcc.simulate`, except that powers, exponentials and logarithms are correctly rounded
+    (a system's library errs in the last bit in about one of a thousand).
 
     Args:
         scenario: initial settings. It has at most 16 flows, without groups and workloads.
@@ -72,6 +75,8 @@ def to_html(
             Reno, CUBIC, Vegas, Quick Vegas, Fusion, Westwood RBE, BBR and BBRv3.
         queues: names of queue disciplines to choose from, besides that of the scenario. Default:
             drop-tail, RED, CoDel, PIE and DualPI2.
+        fluid: whether the page has the fluid model, too. Default: unless a control decides which
+            links can have a queue.
         title: heading of the page. Default: the number of flows.
 
     Returns:
@@ -89,7 +94,7 @@ def to_html(
     from tcpcc.apps.browser.page_data import PageData
     from tcpcc.apps.browser.page_text import page
 
-    text = HtmlPage(page(PageData(choices(scenario, controls, controllers, queues)), title))
+    text = HtmlPage(page(PageData(choices(scenario, controls, controllers, queues, fluid)), title))
     if path is not None:
         from tcpcc.files import whole_file
 
@@ -106,9 +111,11 @@ def choices(
     controls: Iterable[str] = CONTROLS,
     controllers: Iterable[str] | None = None,
     queues: Iterable[str] | None = None,
+    fluid: bool | None = None,
 ) -> Choices:
     """What a page's reader can choose; arguments are those of `to_html`."""
-    from tcpcc.apps.browser.page_data import Choices
+    from tcpcc.apps.browser.fluid_data import check_fluid
+    from tcpcc.apps.browser.model_data import Choices
     from tcpcc.controllers import CONTROLLERS as KNOWN
     from tcpcc.queues import QUEUES as DISCIPLINES
     from tcpcc.scenario.network import bottleneck
@@ -133,9 +140,18 @@ def choices(
     others = list(queues) if queues is not None else list(QUEUES)
     checked(others, list(DISCIPLINES), "queue")
     specs = [DISCIPLINES[name]() for name in others if name != queue.name]
-    return Choices(
+    chosen = Choices(
         start,
         shown,
         tuple(dict.fromkeys([*names, *own])),
         (queue, *specs) if "queue" in shown else (queue,),
+        fluid is not False,
     )
+    if chosen.fluid:
+        try:
+            check_fluid(chosen)
+        except ScenarioError:
+            if fluid:
+                raise
+            chosen = replace(chosen, fluid=False)
+    return chosen

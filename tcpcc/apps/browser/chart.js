@@ -18,6 +18,19 @@ function shown(x) {
   return x.toFixed(Math.min(digits, 6));
 }
 
+/** A canvas in the resolution of the screen, empty: its pen, size and the page's colours. */
+function prepared(canvas) {
+  const ratio = window.devicePixelRatio || 1, wide = canvas.clientWidth, high = canvas.clientHeight;
+  if (canvas.width !== Math.round(wide * ratio)) canvas.width = Math.round(wide * ratio);
+  if (canvas.height !== Math.round(high * ratio)) canvas.height = Math.round(high * ratio);
+  const style = getComputedStyle(document.documentElement), c = canvas.getContext("2d");
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, wide, high);
+  c.font = "12px system-ui, sans-serif";
+  c.lineWidth = 1;
+  return { c, wide, high, ink: (name) => style.getPropertyValue(name).trim() };
+}
+
 class Chart {
   constructor(canvas, read) {
     this.canvas = canvas;
@@ -30,19 +43,10 @@ class Chart {
     return Math.min(Math.max((x - MARGIN.left) / across, 0), 1) * (this.duration ?? 0);
   }
 
-  /** Draw curves: [{x, y, colour, dash}], with a least top and a line at the time `cursor`. */
+  /** Draw curves: [{x, y, colour, dash, wide}], with a least top and a line at the time `cursor`. */
   draw(curves, { duration, least, limit, cursor }) {
-    const { canvas } = this, ratio = window.devicePixelRatio || 1;
-    const wide = canvas.clientWidth, high = canvas.clientHeight;
     this.duration = duration;
-    if (canvas.width !== Math.round(wide * ratio)) canvas.width = Math.round(wide * ratio);
-    if (canvas.height !== Math.round(high * ratio)) canvas.height = Math.round(high * ratio);
-    const style = getComputedStyle(document.documentElement);
-    const ink = (name) => style.getPropertyValue(name).trim();
-    const c = canvas.getContext("2d");
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, wide, high);
-    c.font = "12px system-ui, sans-serif";
+    const { c, wide, high, ink } = prepared(this.canvas);
     const across = wide - MARGIN.left - MARGIN.right, up = high - MARGIN.top - MARGIN.bottom;
     const floor = high - MARGIN.bottom;
     let top = least;
@@ -70,7 +74,7 @@ class Chart {
       c.fillText(last ? `${tick} s` : String(tick), Math.min(px(tick), wide - 2), high - 5);
     }
     if (limit < top) this.line(c, [[MARGIN.left, py(limit)], [MARGIN.left + across, py(limit)]], ink("--soft"), [2, 3]);
-    for (const { x, y, colour, dash } of curves) this.curve(c, x, y, px, py, colour, dash);
+    for (const curve of curves) this.curve(c, curve, px, py);
     if (cursor !== null) this.line(c, [[px(cursor), MARGIN.top], [px(cursor), floor]], ink("--ink"), []);
   }
 
@@ -84,10 +88,10 @@ class Chart {
     c.setLineDash([]);
   }
 
-  curve(c, x, y, px, py, colour, dash) {
+  curve(c, { x, y, colour, dash, wide }, px, py) {
     c.beginPath();
     c.setLineDash(dash);
-    c.lineWidth = 1.75;
+    c.lineWidth = wide;
     c.lineJoin = "round";
     c.strokeStyle = colour;
     let down = false;

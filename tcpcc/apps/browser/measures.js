@@ -9,7 +9,7 @@ const { ROUNDING, BAND, TAIL, CYCLES, LEAST, PART, ROUNDS, LAST, WITHIN } = CONF
 /** What a simulation has recorded: one array per quantity, an entry per bin that has ended. */
 class Record {
   constructor(simulation, settings) {
-    const { config } = simulation, { layout } = config;
+    const { config, model, layout } = simulation;
     simulation.flush();
     this.config = config;
     this.settings = settings;
@@ -28,9 +28,8 @@ class Record {
     };
     this.flows = config.flows.map((flow, i) => {
       const bin = layout.flowBin;
-      const series = Object.fromEntries(FLOW_SERIES.map((name) => [name, read(flow.bins, bin, name)]));
-      const tcp = layout.tcp.at + i * layout.tcp.size;
-      const finished = simulation.real(tcp + layout.tcp.finished);
+      const series = Object.fromEntries(FLOW_SERIES.map((name) => [name, read(model.flowBins[i], bin, name)]));
+      const { finished, timeouts, losses } = simulation.totals(i);
       const start = flow.controller === null ? flow.start : settings.starts[i];
       const first = Math.floor(start * (1 / config.interval));
       for (const name of ["cwnd", "ssthresh", "rtt"])
@@ -39,10 +38,10 @@ class Record {
         ...series, finished, packet: flow.packet, start,
         stop: flow.stop ?? NaN, hasController: flow.controller !== null,
         controller: flow.controller === null ? "cbr" : config.controllers[settings.controllers[i]].name,
-        timeouts: simulation.whole(tcp + layout.tcp.timeouts), losses: simulation.whole(tcp + layout.tcp.loss_events),
+        timeouts, losses,
       };
     });
-    this.link = Object.fromEntries(LINK_SERIES.map((name) => [name, read(config.link.bins, layout.linkBin, name)]));
+    this.link = Object.fromEntries(LINK_SERIES.map((name) => [name, read(model.linkBins, layout.linkBin, name)]));
     this.queue = this.link.waiting.map((x, k) => x / this.width(k));
     this.initialRate = settings.rate;
   }

@@ -1,4 +1,4 @@
-"""Memory of the packet model as bytes for a WebAssembly module: worlds at the start of a run.
+"""Memory of a model as bytes for a WebAssembly module: worlds at the start of a run.
 
 A world's arrays get fixed addresses in the module's memory, the same in all worlds of a page. An
 image is the bytes of these arrays, with addresses of this machine replaced. What belongs to one
@@ -7,6 +7,7 @@ sender has a place of its own, so that the page can combine senders from several
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.machine import rule_at
-from tcpcc.models.packet.packet_world import PacketWorld
 
 FIRST = 2**20
 """Address of the first array; the module's constants and its stack are below."""
@@ -23,15 +23,30 @@ FIRST = 2**20
 LINE = 64
 """Bytes; every array begins at a multiple."""
 
-_OWN = ("senders.", "rings.arrays.('segments'", "rings.arrays.('stamps'")
-"""Names of arrays that belong to one sender begin with one of these."""
 
-_ROWS = ("flows", "tcp")
-"""Arrays with a row for each flow, whose rows belong to the senders."""
+@dataclass(frozen=True)
+class Rooms:
+    """How the arrays of a model's world are divided.
 
-FIRST_RULE = 3
-"""Place of the first rule in the module's table of functions: after two entries, from 1 on."""
+    Attributes:
+        own: beginnings of the names of arrays that belong to one sender.
+        rows: arrays with a row for each flow; the rows belong to the senders.
+        later: names of arrays that the page makes; pointers to them are 0.
+    """
 
+    own: tuple[str, ...]
+    rows: tuple[str, ...]
+    later: re.Pattern[str] = re.compile("(?!)")  # none
+
+
+PACKETS = Rooms(
+    own=("senders.", "rings.arrays.('segments'", "rings.arrays.('stamps'"), rows=("flows", "tcp")
+)
+FLUID = Rooms(
+    own=("controllers.",),
+    rows=("flows",),
+    later=re.compile(r"tables\.|histories\.|changes$|packet_links\.\d+\.(pool|words)$"),
+)
 
 _LEAST = 2**32
 """No rule of this machine is at a lower address."""
@@ -41,7 +56,8 @@ class Snapshot:
     """A world's arrays and the pointers between them.
 
     Args:
-        world: a world before its first event.
+        world: a `PacketWorld` or a `FluidWorld` at the start of a run.
+        rooms: those of its model.
 
     Attributes:
         arrays: by name, the path of attributes and keys from the world; only those that a pointer
@@ -50,8 +66,8 @@ class Snapshot:
             pointers to them.
     """
 
-    def __init__(self, world: PacketWorld) -> None:
-        self.world = world
+    def __init__(self, world: Any, rooms: Rooms = PACKETS) -> None:
+        self.world, self.rooms = world, rooms
         found = sorted(_arrays(world, "", set()), key=lambda each: each[1].ctypes.data)
         self.arrays = dict(found)
         self._names = list(self.arrays)
@@ -60,7 +76,7 @@ class Snapshot:
         reached = self._reached([world.w], "")
         self.arrays = {name: self.arrays[name] for name in ("w", *reached)}
         self.own = [
-            self._reached([self.arrays[name][i : i + 1] for name in _ROWS], _OWN)
+            self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
             for i in range(len(world.flows))
         ]
 
@@ -71,7 +87,7 @@ class Snapshot:
         waiting = list(arrays)
         while waiting:
             for name in self.pointers(words_of(waiting.pop(0)))[1]:
-                if name.startswith(of) and name not in found:
+                if name.startswith(of) and name not in found and not self.rooms.later.match(name):
                     found[name] = None
                     waiting.append(self.arrays[name])
         return list(found)
@@ -114,26 +130,29 @@ class Atlas:
     """Addresses of arrays in the module's memory.
 
     Args:
-        worlds: all worlds of a page.
+        worlds: all worlds of one model in a page.
+        rules: place in the module's table of functions of each rule, by its address here; rules of
+            the images are added.
+        first_rule: place of the first rule.
 
     Attributes:
         shared: address of each array that does not belong to a sender, by name.
         begins: for each flow, the address of the first array that belongs to its sender.
         end: first address after all arrays.
-        rules: place of each rule in the module, by its address here.
     """
 
     worlds: Sequence[Snapshot]
+    rules: dict[int, int]
+    first_rule: int
     shared: dict[str, int] = field(init=False)
     begins: list[int] = field(init=False)
     end: int = field(init=False)
-    rules: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
         for world in self.worlds:
             for name, array in world.arrays.items():
-                if not name.startswith(_OWN):
+                if not name.startswith(world.rooms.own):
                     sizes[name] = max(sizes.get(name, 0), array.nbytes)
         self.shared, at = {}, FIRST
         for name in sorted(sizes):
@@ -158,33 +177,46 @@ class Atlas:
     def shared_image(self, world: Snapshot) -> bytes:
         """Memory from `FIRST` to the first sender's arrays; zeros where a sender's rows are."""
         image = np.zeros(self.begins[0] - FIRST, np.uint8)
-        others = set(range(len(world.own))) - set(senders_of(world))
-        for name, place in self.shared.items():
-            if name not in world.arrays:
-                continue
-            array, at = world.arrays[name], place - FIRST
-            if name not in _ROWS:
-                self._write(image, at, world, array, self.shared)
-                continue
-            for i in others:
-                row = at + i * array.itemsize
-                self._write(image, row, world, array[i : i + 1], self.shared)
+        for at, array in self._pieces(world):
+            self._write(image, at - FIRST, world, array, self.shared)
         return image.tobytes()
 
     def sender_image(self, world: Snapshot, i: int) -> list[tuple[int, bytes]]:
         """Address and bytes of the rows of flow `i`, and of the arrays that belong to it."""
         places = self.address_of(world, i)
+        pieces = list(self._pieces(world, i))
         parts = []
-        for name in _ROWS:
-            array = world.arrays[name]
-            image = np.zeros(array.itemsize, np.uint8)
-            self._write(image, 0, world, array[i : i + 1], places)
-            parts.append((places[name] + i * array.itemsize, image.tobytes()))
+        for at, row in pieces[: len(world.rooms.rows)]:
+            image = np.zeros(row.itemsize, np.uint8)
+            self._write(image, 0, world, row, places)
+            parts.append((at, image.tobytes()))
         size = sum(_lines(world.arrays[name].nbytes) for name in world.own[i])
         image = np.zeros(size, np.uint8)
-        for name in world.own[i]:
-            self._write(image, places[name] - self.begins[i], world, world.arrays[name], places)
+        for at, array in pieces[len(world.rooms.rows) :]:
+            self._write(image, at - self.begins[i], world, array, places)
         return [*parts, (self.begins[i], image.tobytes())]
+
+    def later(self, world: Snapshot, i: int | None = None) -> dict[str, list[tuple[int, int]]]:
+        """Pointers to arrays that the page makes, of flow `i`, or those that belong to no sender:
+        by name of the array, the addresses of the pointers and the offsets that they lead to."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for at, array in self._pieces(world, i):
+            for k, name, offset in zip(*world.pointers(words_of(array)), strict=True):
+                if world.rooms.later.match(name):
+                    found.setdefault(name, []).append((at + 8 * int(k), int(offset)))
+        return found
+
+    def _pieces(self, world: Snapshot, i: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
+        """Addresses and arrays: rows of flow `i` and what belongs to it, or all else."""
+        places, rows = self.address_of(world, i), world.rooms.rows
+        others = set(range(len(world.own))) - set(senders_of(world))
+        for name in rows:
+            array = world.arrays[name]
+            for k in others if i is None else [i]:
+                yield places[name] + k * array.itemsize, array[k : k + 1]
+        for name in self.shared if i is None else world.own[i]:
+            if name in world.arrays and name not in rows:
+                yield places[name], world.arrays[name]
 
     def _write(
         self,
@@ -196,11 +228,13 @@ class Atlas:
     ) -> None:
         words = words_of(array)
         found, names, offsets = world.pointers(words)
-        words[found] = np.array([places[name] for name in names], np.int64) + offsets
+        is_later = np.array([bool(world.rooms.later.match(name)) for name in names], bool)
+        words[found] = np.array([places.get(name, 0) for name in names], np.int64) + offsets
+        words[found[is_later]] = 0
         for k in np.flatnonzero(words >= _LEAST):
             address = int(words[k])
             if rule_at(address) is not None:
-                words[k] = self.rules.setdefault(address, FIRST_RULE + len(self.rules))
+                words[k] = self.rules.setdefault(address, self.first_rule + len(self.rules))
         raw = words.tobytes()[: array.nbytes]
         image[at : at + len(raw)] = np.frombuffer(raw, np.uint8)
 

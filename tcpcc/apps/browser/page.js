@@ -6,7 +6,7 @@ const FEW = 3; // controls; so few are above the curves
 const LIVE = 10; // s; a run takes about this long at the initial speed
 const QUIET = 200; // ms after a change of a setting in which the old curves stay
 const PATIENCE = 12; // ms of simulation between two pictures
-const DASHES = [[], [8, 3], [2, 2.5], [9, 3, 2, 3]];
+const DASHED = [5, 3]; // the fluid model; the packet model is solid
 const SPARE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
 
 const INSIDE = location.protocol === "about:"; // of another document, such as a notebook
@@ -23,9 +23,22 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+/** Where a value is on a slider, from 0 to 1; and the value at a position, rounded. */
+function position(s, x) {
+  return s.log ? Math.log(x / s.low) / Math.log(s.high / s.low) : (x - s.low) / (s.high - s.low);
+}
+
+function valueAt(s, p) {
+  const x = s.log ? s.low * (s.high / s.low) ** p : s.low + (s.high - s.low) * p;
+  const step = s.step || 10 ** (Math.floor(Math.log10(Math.max(Math.abs(x), s.high / 1e4))) - 2);
+  return Number((Math.round(x / step) * step).toPrecision(12));
+}
+
 class Page {
-  constructor(simulation) {
+  /** @param simulation the packet model  @param fluid the fluid model, or null */
+  constructor(simulation, fluid) {
     this.simulation = simulation;
+    this.fluid = fluid;
     this.config = simulation.config;
     this.few = new URLSearchParams(location.hash.slice(1)).get("show")?.split(",");
     this.start = this.defaults();
@@ -36,13 +49,14 @@ class Page {
     $("settings").addEventListener("submit", (event) => event.preventDefault());
     this.buildSettings();
     this.buildRun();
+    this.map = fluid && !this.few && ParameterMap.axes(this.config).length > 1 ? new ParameterMap(this) : null;
     document.querySelector("header").hidden = Boolean(this.few);
     if ($("settings").querySelectorAll(".control:not(.parameter)").length <= FEW) {
       document.body.classList.add("few");
       $("run").after($("settings"));
     }
     new ResizeObserver(() => this.draw()).observe($("charts"));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.draw(); this.map?.draw(); });
     window.addEventListener("hashchange", () => this.take(this.fromLink()));
     this.restart();
   }
@@ -62,6 +76,7 @@ class Page {
       params: Object.fromEntries(config.queues.map(
         (queue) => [queue.name, Object.fromEntries(queue.params.map((p) => [p.name, p.value]))])),
       seed: config.seed,
+      fluid: Boolean(config.fluid),
       after: Math.max(...config.flows.map((flow) => flow.start)),
     };
   }
@@ -81,8 +96,9 @@ class Page {
       if (slider) put(settings.values, key, number(text, slider.low, slider.high));
       else if (key === "queue") put(settings, "queue", place(config.queues));
       else if (key === "seed") put(settings, "seed", number(text, 0, 2 ** 53 - 1));
+      else if (key === "fluid") settings.fluid = settings.fluid && text !== "0";
       else if (key === "after") put(settings, "after", number(text, 0, config.duration));
-      else if (name === "flow" && config.senders[part - 1]?.[place(config.controllers)]) settings.controllers[part - 1] = place(config.controllers);
+      else if (name === "flow" && config.packet.senders[part - 1]?.[place(config.controllers)]) settings.controllers[part - 1] = place(config.controllers);
       else if (name === "start" && config.flows[part - 1]?.controller != null) put(settings.starts, part - 1, number(text, 0, this.latest()));
       else {
         const param = config.queues.find((q) => q.name === name)?.params.find((p) => p.name === part);
@@ -105,6 +121,7 @@ class Page {
     settings.controllers.forEach((c, i) => { if (c !== start.controllers[i]) found.set(`flow.${i + 1}`, config.controllers[c].name); });
     settings.starts.forEach((x, i) => { if (x !== start.starts[i]) found.set(`start.${i + 1}`, x); });
     for (const key of ["seed", "after"]) if (settings[key] !== start[key]) found.set(key, settings[key]);
+    if (settings.fluid !== start.fluid) found.set("fluid", Number(settings.fluid));
     if (this.few) found.set("show", this.few.join(","));
     return found.toString();
   }
@@ -124,6 +141,7 @@ class Page {
     $("settings").replaceChildren();
     this.buildSettings();
     $("after").value = settings.after;
+    $("fluid").checked = settings.fluid;
     this.changed();
   }
 
@@ -170,21 +188,15 @@ class Page {
 
   /** A slider and a field for the same number. */
   slider(s, owner, key) {
-    const position = (x) => s.log ? (1000 * Math.log(x / s.low)) / Math.log(s.high / s.low) : (1000 * (x - s.low)) / (s.high - s.low);
-    const rounded = (x) => {
-      const step = s.step || 10 ** (Math.floor(Math.log10(Math.max(Math.abs(x), s.high / 1e4))) - 2);
-      return Number((Math.round(x / step) * step).toPrecision(12));
-    };
-    const value = (p) => s.log ? s.low * (s.high / s.low) ** (p / 1000) : s.low + ((s.high - s.low) * p) / 1000;
     const range = element("input", { type: "range", min: 0, max: 1000, step: 1, id: `${s.name}-range` });
     const number = element("input", { type: "number", min: s.low, max: s.high, step: "any", id: s.name, "aria-label": `${s.label}, ${s.unit}` });
     const show = () => {
-      range.value = position(owner[key]);
+      range.value = 1000 * position(s, owner[key]);
       number.value = owner[key];
       range.setAttribute("aria-valuetext", `${owner[key]} ${s.unit}`);
     };
     const put = (x) => { owner[key] = Math.min(Math.max(x, s.low), s.high); show(); this.changed(); };
-    range.addEventListener("input", () => put(rounded(value(Number(range.value)))));
+    range.addEventListener("input", () => put(valueAt(s, Number(range.value) / 1000)));
     number.addEventListener("change", () => put(number.value === "" ? s.value : number.valueAsNumber));
     show();
     return element("div", { className: "control" }, element("label", { for: range.id }, s.label), range, number, element("span", { className: "unit" }, s.unit));
@@ -226,7 +238,7 @@ class Page {
   controllerChoice(i) {
     const { config, settings } = this, id = `controller-${i}`;
     const choice = element("select", { id }, ...config.controllers.flatMap(
-      (c, k) => (config.senders[i][k] ? [element("option", { value: k }, c.name)] : [])));
+      (c, k) => (config.packet.senders[i][k] ? [element("option", { value: k }, c.name)] : [])));
     choice.value = settings.controllers[i];
     choice.addEventListener("change", () => { settings.controllers[i] = Number(choice.value); this.changed(); });
     return element("div", { className: "control flow" }, element("label", { for: id }, `Flow ${i + 1}`), choice);
@@ -238,6 +250,9 @@ class Page {
     for (const x of SPEEDS) speed.append(element("option", { value: x }, Number.isFinite(x) ? `${x}×` : "fastest"));
     const wanted = config.duration / LIVE;
     speed.value = String(still ? Infinity : SPEEDS.find((x) => x >= wanted));
+    $("fluid").parentElement.hidden = !config.fluid;
+    $("fluid").checked = settings.fluid;
+    $("fluid").addEventListener("change", () => { settings.fluid = $("fluid").checked; this.changed(); });
     $("pause").addEventListener("click", () => (this.done ? this.restart() : this.pause(!this.paused)));
     $("restart").addEventListener("click", () => this.restart());
     $("cursor").addEventListener("input", () => {
@@ -251,6 +266,7 @@ class Page {
       $("after").value = settings.after;
       this.note();
       this.measure();
+      this.map?.update();
     });
     $("csv").addEventListener("click", () => {
       const names = config.flows.map((flow, i) => (flow.controller === null ? flow.name : this.flowName(i, "")));
@@ -278,9 +294,10 @@ class Page {
     this.fast = fast;
     this.quiet = fast ? performance.now() + QUIET : 0;
     $("failure").hidden = true;
-    const { rate } = settings.values, slider = config.sliders.find((s) => s.name === "rate");
-    settings.rate = !slider || rate === slider.value ? config.link.rate : rate * slider.per[0];
+    settings.rate = rateOf(settings);
+    this.map?.update();
     this.simulation.begin(settings);
+    if (settings.fluid) this.fluid.begin(settings);
     this.clock = 0;
     this.done = false;
     this.pause(false);
@@ -295,20 +312,23 @@ class Page {
   }
 
   step(now) {
-    const { config, simulation } = this, speed = this.fast ? Infinity : Number($("speed").value);
+    const { config, simulation, fluid, settings } = this, speed = this.fast ? Infinity : Number($("speed").value);
     const passed = this.before === null ? 0 : Math.min(now - this.before, 100) / 1e3;
     this.before = now;
     const until = Math.min(Number.isFinite(speed) ? this.clock + passed * speed : config.duration, config.duration);
     try {
+      if (settings.fluid && this.fast) fluid.advance(until, PATIENCE / 2);
       simulation.advance(until, PATIENCE);
+      if (settings.fluid && !this.fast) fluid.advance(simulation.now, PATIENCE / 2);
     } catch (error) {
       this.fail(error);
       return;
     }
     this.clock = simulation.now;
-    this.done = this.clock >= config.duration;
+    this.done = this.clock >= config.duration && !(settings.fluid && fluid.now < config.duration);
     if (this.done || now > this.quiet) {
-      this.record = new Record(simulation, this.settings);
+      this.record = new Record(simulation, settings);
+      this.fluidRecord = settings.fluid ? new Record(fluid, settings) : null;
       this.draw();
       this.measure();
     }
@@ -329,66 +349,98 @@ class Page {
   /** Colours and names of the flows: a controller's own colour, unless an earlier one has it. */
   looks() {
     const { config, settings } = this, dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const taken = new Map(); // colour -> controller
-    const counts = {};
+    const [paper, ink] = dark ? ["#14171b", "#ffffff"] : ["#ffffff", "#000000"];
+    const own = (i) => config.controllers[settings.controllers[i]];
+    const free = [...SPARE], colours = [], first = new Map();
+    const take = (wanted) => {
+      const k = Math.max(free.indexOf(wanted), 0);
+      return free.length ? free.splice(k, 1)[0] : wanted;
+    };
+    const flows = config.flows.map((_, i) => i).filter((i) => config.flows[i].controller !== null);
+    for (const i of flows) if (!first.has(own(i).name)) first.set(own(i).name, (colours[i] = take(own(i).colour)));
+    for (const i of flows) colours[i] ??= take(first.get(own(i).name));
     this.flowLooks = config.flows.map((flow, i) => {
-      if (flow.controller === null) return { name: flow.name, colour: "#8a8a8a", dash: DASHES[2] };
-      const { name, colour: own } = config.controllers[settings.controllers[i]];
-      let colour = [...taken].find(([, who]) => who === name)?.[0];
-      colour ??= [own, ...SPARE].find((c) => !taken.has(c)) ?? own;
-      taken.set(colour, name);
-      counts[name] = (counts[name] ?? -1) + 1;
-      const look = dark ? mixed(colour, "#ffffff", 0.4) : colour;
-      return { name: this.flowName(i), colour: mixed(look, dark ? "#14171b" : "#ffffff", Math.min(0.22 * Math.floor(counts[name] / 2), 0.5)),
-               dash: DASHES[counts[name] % DASHES.length] };
+      const look = !colours[i] ? "#8a8a8a" : dark ? mixed(colours[i], "#ffffff", 0.4) : colours[i];
+      return { name: colours[i] ? this.flowName(i) : flow.name, ...this.pair(look, paper, ink) };
     });
-    const text = JSON.stringify(this.flowLooks);
+    const grey = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
+    this.queueLook = this.pair(grey, paper, ink);
+    const text = JSON.stringify([this.flowLooks, settings.fluid]);
     if (text === this.legend) return;
     this.legend = text;
-    $("legend").replaceChildren(...this.flowLooks.map((look) => element("li", {}, swatch(look), look.name)));
+    const models = settings.fluid ? [[this.queueLook.packet, "packets"], [this.queueLook.fluid, "fluid model"]] : [];
+    $("legend").replaceChildren(...this.flowLooks.map((look) => element("li", {}, swatch(look.packet), look.name)),
+      ...models.map(([look, name]) => element("li", { className: "soft" }, swatch(look), name)));
   }
+
+  /** Lines of the two models; the dashed one is darker, to be seen on the solid one. */
+  pair(colour, paper, ink) {
+    const packet = this.settings.fluid ? mixed(colour, paper, 0.25) : colour;
+    return { packet: { colour: packet, dash: [], wide: 1.75 }, fluid: { colour: mixed(colour, ink, 0.3), dash: DASHED, wide: 1.5 } };
+  }
+
+  /** The records of both models, by name. */
+  get records() { return { packet: this.record, ...(this.fluidRecord ? { fluid: this.fluidRecord } : {}) }; }
 
   draw() {
     const { record, config } = this;
     if (!record) return;
     this.looks();
-    const { ends } = record, duration = config.duration;
-    const groups = Math.max(1, Math.round(ends.length && config.bins / 250)); // bins of a throughput
-    const { scale } = config.link;
+    const duration = config.duration, { scale } = config.link;
     $("rate-caption").textContent = `Throughput (${config.link.unit})`;
-    const middles = [], rates = record.flows.map(() => []);
+    const windows = [], rates = [], queues = [], readings = {};
+    for (const [model, of] of Object.entries(this.records)) {
+      const { middles, series } = this.series(of);
+      readings[model] = { middles, series };
+      of.flows.forEach((flow, i) => {
+        const look = this.flowLooks[i][model];
+        if (flow.hasController) windows.push({ x: of.ends, y: flow.cwnd, ...look });
+        rates.push({ x: middles, y: series[i], ...look });
+      });
+      queues.push({ x: of.ends, y: of.queue, ...this.queueLook[model] });
+    }
+    const cursor = this.cursor === null ? null : Math.min(this.cursor, record.duration);
+    const common = { duration, cursor, limit: Infinity };
+    this.charts[0].draw(windows, { ...common, least: 10 });
+    this.charts[1].draw(rates, { ...common, least: record.initialRate / scale / 4, limit: record.initialRate / scale });
+    const room = config.link.packets ? this.settings.values.buffer ?? config.link.buffer : Infinity;
+    this.charts[2].draw(queues, { ...common, least: 5, limit: room });
+    $("progress").value = this.clock / duration;
+    $("time").textContent = `${this.clock.toFixed(duration < 20 ? 2 : 1)} of ${shown(duration)} s`;
+    this.read(readings);
+  }
+
+  /** Throughputs, averaged over some bins, and the times in their middle. */
+  series(record) {
+    const { config } = this, { ends } = record, { scale } = config.link;
+    const groups = Math.max(1, Math.round(ends.length && config.bins / 250));
+    const middles = [], series = record.flows.map(() => []);
     for (let k = 0; k + groups <= ends.length; k += groups) {
       const begin = k ? ends[k - 1] : 0, end = ends[k + groups - 1];
       middles.push((begin + end) / 2);
       record.flows.forEach((flow, i) =>
-        rates[i].push(end < flow.start ? NaN : (sum(flow.delivered, k, k + groups) * flow.packet * 8) / (end - begin) / scale));
+        series[i].push(end < flow.start ? NaN : (sum(flow.delivered, k, k + groups) * flow.packet * 8) / (end - begin) / scale));
     }
-    const look = (i) => ({ colour: this.flowLooks[i].colour, dash: this.flowLooks[i].dash });
-    const cursor = this.cursor === null ? null : Math.min(this.cursor, record.duration);
-    const common = { duration, cursor, limit: Infinity };
-    const withWindow = record.flows.map((_, i) => i).filter((i) => record.flows[i].hasController);
-    this.charts[0].draw(withWindow.map((i) => ({ x: ends, y: record.flows[i].cwnd, ...look(i) })), { ...common, least: 10 });
-    this.charts[1].draw(rates.map((y, i) => ({ x: middles, y, ...look(i) })), { ...common, least: record.initialRate / scale / 4, limit: record.initialRate / scale });
-    const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
-    const room = config.link.packets ? this.settings.values.buffer ?? config.link.buffer : Infinity;
-    this.charts[2].draw([{ x: ends, y: record.queue, colour: ink, dash: [] }], { ...common, least: 5, limit: room });
-    $("progress").value = this.clock / duration;
-    $("time").textContent = `${this.clock.toFixed(duration < 20 ? 2 : 1)} of ${shown(duration)} s`;
-    this.read(middles, rates, scale);
+    return { middles, series };
   }
 
   /** The values at the cursor, as text. */
-  read(middles, rates) {
+  read(readings) {
     const { record, config } = this;
     if (!record.ends.length) return;
     const time = Math.min(this.cursor ?? record.duration, record.duration);
-    const k = Math.max(record.window(time)?.[0] ?? record.ends.length - 1, 0);
-    const near = middles.length ? middles.reduce((best, x, j) => (Math.abs(x - time) < Math.abs(middles[best] - time) ? j : best), 0) : -1;
-    const each = record.flows.map((flow, i) => {
-      const rate = near < 0 ? "" : `${shown(rates[i][near])} ${config.link.unit}`;
-      return `${this.flowLooks[i].name}: ${flow.hasController ? `${shown(flow.cwnd[k])} packets, ` : ""}${rate}`;
-    });
-    $("at").textContent = `${shown(record.ends[k])} s. ${each.join("; ")}; queue: ${shown(record.queue[k])} packets.`;
+    const at = (of, { middles, series }) => {
+      const k = Math.min(record.window(time)?.[0] ?? record.ends.length - 1, of.ends.length - 1);
+      const near = middles.reduce((best, x, j) => (Math.abs(x - time) < Math.abs((middles[best] ?? Infinity) - time) ? j : best), -1);
+      const each = of.flows.map((flow, i) => {
+        const rate = near < 0 ? "" : `${shown(series[i][near])} ${config.link.unit}`;
+        return `${this.flowLooks[i].name}: ${flow.hasController ? `${shown(flow.cwnd[k])} packets, ` : ""}${rate}`;
+      });
+      return `${each.join("; ")}; queue: ${shown(of.queue[k])} packets.`;
+    };
+    const texts = Object.entries(this.records).filter(([, of]) => of.ends.length).map(
+      ([model, of]) => (model === "fluid" ? "Fluid model: " : "") + at(of, readings[model]));
+    $("at").textContent = `${shown(time)} s. ${texts.join(" ")}`;
     $("cursor").value = (1000 * time) / config.duration;
     $("cursor").setAttribute("aria-valuetext", $("at").textContent);
   }
@@ -396,25 +448,30 @@ class Page {
   measure() {
     const { record, settings, config } = this, { after } = settings;
     if (!record || !record.ends.length) return;
-    const rates = record.throughput(after);
-    $("utilization").textContent = percent(record.utilization(after));
-    $("fairness").textContent = fixed(record.fairness(after));
-    const [pair, ratio] = this.ratio(after);
+    const pair = this.ratio(record, after)[0];
     $("pair").textContent = pair;
-    $("ratio").textContent = fixed(ratio);
+    for (const model of ["packet", "fluid"]) {
+      const of = this.records[model], put = (id, text) => { $(model === "fluid" ? `fluid-${id}` : id).textContent = text; };
+      put("utilization", of ? percent(of.utilization(after)) : "");
+      put("fairness", of ? fixed(of.fairness(after)) : "");
+      put("ratio", of ? fixed(this.ratio(of, after)[1]) : "");
+    }
     const { scale } = config.link;
     const head = ["flow", `throughput (${config.link.unit})`, "convergence time (s)", "settling time (s)", "losses / timeouts"];
     $("table").tHead.replaceChildren(element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text))));
-    $("table").tBodies[0].replaceChildren(...record.flows.map((flow, i) => {
-            const own = [shown(record.convergenceTime(flow)), shown(record.settlingTime(flow)), `${flow.losses} / ${flow.timeouts}`];
-      const cells = [shown(rates[i] / scale), ...(flow.hasController ? own : ["", "", ""])];
-      return element("tr", {}, element("th", { scope: "row" }, swatch(this.flowLooks[i]), " ", this.flowLooks[i].name), ...cells.map((x) => element("td", {}, String(x))));
-    }));
+    const row = (model, of, i, rate) => {
+      const flow = of.flows[i], name = this.flowLooks[i].name + (model === "fluid" ? ", fluid" : "");
+      const own = [shown(of.convergenceTime(flow)), shown(of.settlingTime(flow)), `${flow.losses} / ${flow.timeouts}`];
+      const cells = [shown(rate / scale), ...(flow.hasController ? own : ["", "", ""])];
+      return element("tr", {}, element("th", { scope: "row" }, swatch(this.flowLooks[i][model]), " ", name), ...cells.map((x) => element("td", {}, x)));
+    };
+    const rates = Object.entries(this.records).map(([model, of]) => [model, of, of.throughput(after)]);
+    $("table").tBodies[0].replaceChildren(...config.flows.flatMap((_, i) => rates.map(([model, of, rate]) => row(model, of, i, rate[i]))));
   }
 
   /** The two groups whose throughputs are compared: controllers, or else the first two flows. */
-  ratio(after) {
-    const { record } = this, flows = record.flows.map((flow, i) => ({ ...flow, i })).filter((flow) => flow.hasController);
+  ratio(record, after) {
+    const flows = record.flows.map((flow, i) => ({ ...flow, i })).filter((flow) => flow.hasController);
     const kinds = [...new Set(flows.map((flow) => flow.controller))];
     const of = (kind) => flows.filter((flow) => flow.controller === kind).map((flow) => flow.i);
     if (kinds.length > 1) return [`${kinds[0]} / ${kinds[1]}`, record.throughputRatio(of(kinds[0]), of(kinds[1]), after)];
@@ -425,14 +482,15 @@ class Page {
 
   /** Tell screen readers what the curves show. */
   tell() {
-    const text = `${shown(this.clock)} s simulated. Utilization ${$("utilization").textContent}, fairness ${$("fairness").textContent}.`;
-    $("status").textContent = text;
+    const of = (id) => $(id).textContent, { record, fluidRecord } = this;
+    const fluid = fluidRecord ? ` Fluid model: utilization ${of("fluid-utilization")}, fairness ${of("fluid-fairness")}.` : "";
+    $("status").textContent = `${shown(this.clock)} s simulated. Utilization ${of("utilization")}, fairness ${of("fairness")}.${fluid}`;
     const most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
-    const { record } = this;
-    const told = (name, of) => `${name}: ` + record.flows.map((flow, i) => `${this.flowLooks[i].name} up to ${shown(of(flow))}`).join(", ");
-    $("windows").setAttribute("aria-label", told("Windows in packets", (flow) => most(flow.cwnd)));
+    const both = (read) => shown(read(record)) + (fluidRecord ? ` (fluid model ${shown(read(fluidRecord))})` : "");
+    const told = record.flows.map((_, i) => `${this.flowLooks[i].name} up to ${both((each) => most(each.flows[i].cwnd))}`);
+    $("windows").setAttribute("aria-label", `Windows in packets: ${told.join(", ")}`);
     $("rates").setAttribute("aria-label", `Throughputs in ${this.config.link.unit}, as in the table below`);
-    $("queue").setAttribute("aria-label", `Queue in packets, up to ${shown(most(record.queue))}`);
+    $("queue").setAttribute("aria-label", `Queue in packets, up to ${both((each) => most(each.queue))}`);
   }
 }
 
@@ -459,7 +517,8 @@ async function open() {
     const all = await unpacked(PARTS), parts = [];
     let at = 0;
     for (const size of SIZES) parts.push(all.subarray(at, (at += size)));
-    window.tcpcc = new Page(new Simulation(CONFIG, parts));
+    const module = new WebAssembly.Module(parts[CONFIG.module]);
+    window.tcpcc = new Page(new Packets(CONFIG, parts, module), CONFIG.fluid && new Fluid(CONFIG, parts, module));
   } catch (error) {
     $("failure").textContent = `This browser cannot run the page: ${error.message}`;
     $("failure").hidden = false;

@@ -13,19 +13,25 @@ from typing import Any
 
 from tcpcc.apps.browser.page_data import PageData
 
-SCRIPTS = ("simulation.js", "measures.js", "chart.js", "page.js")
+MODELS = ("simulation.js", "fluid.js", "measures.js", "map_worker.js")
+"""Scripts that the page's workers run, too."""
+
+OF_FLUID = ("fluid.js", "map_worker.js", "map.js")
+"""Scripts that a page without the fluid model does not have."""
+
+SCRIPTS = ("chart.js", "map.js", "page.js")
 
 
 def page(data: PageData, title: str | None = None) -> str:
     """The page with this data."""
     from tcpcc import __version__
 
-    script = "".join(_file(name) for name in SCRIPTS).replace('"use strict";\n', "")
     content = {
         "title": html.escape(title or _title(data)),
         "version": html.escape(__version__),
         "style": _file("page.css"),
-        "script": '"use strict";\n' + script,
+        "models": _scripts(MODELS, data),
+        "script": _scripts(SCRIPTS, data),
         "config": json.dumps(plain(data.config), separators=(",", ":")).replace("<", "\\u003c"),
         "sizes": json.dumps([len(part) for part in data.parts], separators=(",", ":")),
         "parts": base64.b64encode(zlib.compress(b"".join(data.parts), 9)).decode(),
@@ -47,6 +53,11 @@ def plain(value: Any) -> Any:
 def _title(data: PageData) -> str:
     n = len(data.choices.scenario.flows)
     return "One flow at a bottleneck" if n == 1 else f"{n} flows at a bottleneck"
+
+
+def _scripts(names: tuple[str, ...], data: PageData) -> str:
+    needed = [name for name in names if data.fluid or name not in OF_FLUID]
+    return "".join(map(_file, needed)).replace('"use strict";\n', "")
 
 
 def _file(name: str) -> str:

@@ -1,4 +1,4 @@
-// A simulation of the packet model: memory, compiled code, and the room that grows between events.
+// Memory and compiled code of a model; and the packet model, with the room that grows between events.
 "use strict";
 
 const LIMIT = 2 ** 30; // bytes of memory
@@ -11,9 +11,8 @@ async function unpacked(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The state of a stream of random numbers: six numbers, as tcpcc/engine/streams.py seeds them.
- * NumPy's SeedSequence (M. E. O'Neill's seed_seq) mixes the seed and the words of the name. */
-function streamOf(seed, name) {
+/** Words of NumPy's SeedSequence (M. E. O'Neill's seed_seq), which mixes the seed and the words of a name. */
+function seedWords(seed, name, count) {
   const mul = Math.imul;
   const entropy = [seed >>> 0];
   for (let high = Math.floor(seed / 2 ** 32); high > 0; high = Math.floor(high / 2 ** 32)) entropy.push(high >>> 0);
@@ -37,38 +36,44 @@ function streamOf(seed, name) {
   for (let from = 4; from < entropy.length; from++)
     for (let to = 0; to < 4; to++) pool[to] = mix(pool[to], hash(entropy[from]));
   constant = 0x8b51f9dd;
-  return [0, 1, 2, 3, 4, 5].map((k) => {
+  return Array.from({ length: count }, (_, k) => {
     let x = pool[k % 4] ^ constant;
     constant = mul(constant, 0x58f38ded);
     x = mul(x, constant);
-    x = (x ^ (x >>> 16)) >>> 0;
-    return 1 + (x % ((k < 3 ? 4294967087 : 4294944443) - 1));
+    return (x ^ (x >>> 16)) >>> 0;
   });
 }
 
-class Simulation {
-  /** @param data the page's data: `config`, and its parts as byte arrays */
-  constructor(config, parts) {
+/** The state of a stream of random numbers: six numbers, as tcpcc/engine/streams.py seeds them. */
+function streamOf(seed, name) {
+  return seedWords(seed, name, 6).map((x, k) => 1 + (x % ((k < 3 ? 4294967087 : 4294944443) - 1)));
+}
+
+/** The memory of one model's world and the compiled code that works on it. */
+class Machine {
+  /** @param config the page's data  @param model the part of it of this model
+   * @param parts byte strings that both refer to  @param module the compiled code */
+  constructor(config, model, parts, module) {
     this.config = config;
+    this.model = model;
     this.parts = parts;
-    this.layout = config.layout;
-    this.memory = new WebAssembly.Memory({ initial: (config.end >> 16) + 32 });
+    this.layout = model.layout;
+    this.memory = new WebAssembly.Memory({ initial: (model.end >> 16) + 32 });
     const table = new WebAssembly.Table({ element: "anyfunc", initial: config.functions + 1 });
-    const module = new WebAssembly.Module(parts[config.module]);
     new WebAssembly.Instance(module, {
       env: {
         __linear_memory: this.memory,
         __indirect_function_table: table,
-        __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, config.first - 256),
+        __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, model.first - 256),
         fmod: (a, b) => a % b,
       },
     });
     this.look();
     for (let k = 0; k < config.functions; k++)
       if (this.view.getInt32(4 * k, true) !== k + 1) throw new Error("the module's table is not in order");
-    this.runEvents = table.get(1);
-    this.flushBins = table.get(2);
-    this.constants = new Uint8Array(this.memory.buffer.slice(0, config.first));
+    this.entries = model.entries.map((k) => table.get(k));
+    this.returned = model.first - 64; // where an entry puts its result, and 16 bytes on its exception
+    this.constants = new Uint8Array(this.memory.buffer.slice(0, model.first));
   }
 
   look() {
@@ -82,36 +87,76 @@ class Simulation {
   setWhole(at, x) { this.view.setBigInt64(at, BigInt(x), true); }
   inWorld(name) { return this.layout.w + this.layout.world[name]; }
 
-  /** Begin a run with these settings: see `Settings` in page.js. */
-  begin(settings) {
-    const { config } = this;
-    const queue = config.queues[settings.queue];
-    this.bytes.fill(0, config.first);
+  /** Call an engine's function; it stops where a rule fails. */
+  call(entry, ...given) {
+    const status = entry(this.returned, this.returned + 16, ...given);
+    if (status !== 0) throw new Error(`A rule failed at ${this.moment()} s: a division by 0 or the like.`);
+  }
+
+  /** Lay out the memory for these settings (see `defaults` in page.js), without the flows' starts. */
+  prepare(settings) {
+    const { config, model } = this, queue = model.queues[settings.queue];
+    this.bytes.fill(0, model.first);
     this.bytes.set(this.constants);
-    this.bytes.set(this.parts[queue.image], config.first);
+    this.bytes.set(this.parts[queue.image], model.first);
     const streams = [...queue.streams];
+    this.later = [queue.later]; // pointers to arrays that this page makes
     config.flows.forEach((flow, i) => {
       if (flow.controller === null) return;
-      const sender = config.senders[i][settings.controllers[i]];
+      const sender = model.senders[i][settings.controllers[i]];
       for (const [at, part] of sender.parts) this.bytes.set(this.parts[part], at);
       streams.push(...sender.streams);
+      this.later.push(sender.later);
     });
     for (const slider of config.sliders) {
       const chosen = settings.values[slider.name];
       if (chosen === slider.value && chosen > 0) continue; // the image has the scenario's own
-      const value = (chosen * slider.per[0]) / slider.per[1];
+      const value = inModel(slider, chosen);
       for (const [at, ratio] of queue.patches[slider.name]) this.setReal(at, value * ratio);
     }
-    for (const param of queue.params) this.setReal(param.at, settings.params[queue.name][param.name]);
-    for (const [at, name] of streams)
-      streamOf(settings.seed, name).forEach((x, k) => this.setWhole(at + 8 * k, x));
+    const { name, params } = config.queues[settings.queue];
+    params.forEach((param, k) => this.setReal(queue.params[k], settings.params[name][param.name]));
+    for (const [at, words] of streams)
+      streamOf(settings.seed, words).forEach((x, k) => this.setWhole(at + 8 * k, x));
+    this.free = model.end;
+    this.now = 0;
+    return queue;
+  }
+
+  /** New memory of `size` bytes, of zeros. */
+  allocate(size) {
+    const at = this.free;
+    this.free += Math.ceil(size / 64) * 64;
+    if (this.free > LIMIT) throw new Error("The run needs more than 1 GiB of memory.");
+    const missing = this.free - this.memory.buffer.byteLength;
+    if (missing > 0) {
+      this.memory.grow(Math.ceil(Math.max(missing, 2 ** 22) / 65536));
+      this.look();
+    }
+    return at;
+  }
+}
+
+/** A slider's value in units of the models. */
+const inModel = (slider, value) => (value * slider.per[0]) / slider.per[1];
+
+/** The packet model. */
+class Packets extends Machine {
+  constructor(config, parts, module) {
+    super(config, config.packet, parts, module);
+    [this.runEvents, this.flushBins] = this.entries;
+  }
+
+  /** Begin a run with these settings. */
+  begin(settings) {
+    const queue = this.prepare(settings);
     this.shiftStarts(settings.starts);
-    this.free = config.end;
     this.pool = queue.pool;
     this.lanes = queue.lanes;
     this.headers = this.layout.headers;
-    this.now = 0;
   }
+
+  moment() { return this.real(this.inWorld("now")); }
 
   /** Move the starts of flows and what their applications write, and put the event list in order:
    * a sorted list is a heap. */
@@ -141,16 +186,15 @@ class Simulation {
 
   /** Handle events up to a simulated time, for at most `patience` ms. Returns whether it is reached. */
   advance(until, patience = Infinity) {
-    const begin = performance.now(), returned = this.config.first - 64, raised = returned + 16;
+    const begin = performance.now();
     const events = this.inWorld("events"), pause = this.inWorld("pause"), need = this.inWorld("need");
     for (;;) {
       this.setWhole(pause, this.whole(events) + AT_ONCE);
-      const status = this.runEvents(returned, raised, BigInt(this.layout.w), until);
-      if (status !== 0) throw new Error(`A rule failed at ${this.real(this.inWorld("now"))} s: a division by 0 or the like.`);
+      this.call(this.runEvents, BigInt(this.layout.w), until);
       if (this.whole(need)) this.grow();
-      else if (!this.bytes[returned]) break;
+      else if (!this.bytes[this.returned]) break;
       if (performance.now() - begin > patience) {
-        this.now = Math.min(this.real(this.inWorld("now")), until);
+        this.now = Math.min(this.moment(), until);
         return false;
       }
     }
@@ -160,25 +204,18 @@ class Simulation {
 
   /** Complete the bins up to now, to read them. */
   flush() {
-    this.flushBins(this.config.first - 64, this.config.first - 48, BigInt(this.layout.w), this.now);
+    this.call(this.flushBins, BigInt(this.layout.w), this.now);
+  }
+
+  /** Counts of a flow, and when it finished. */
+  totals(i) {
+    const { tcp } = this.layout, at = tcp.at + i * tcp.size;
+    return { finished: this.real(at + tcp.finished), timeouts: this.whole(at + tcp.timeouts), losses: this.whole(at + tcp.loss_events) };
   }
 
   get events() { return this.whole(this.inWorld("events")); }
 
   // ------------------------------------------------------------------------------- room
-
-  /** New memory of `size` bytes, of zeros. */
-  allocate(size) {
-    const at = this.free;
-    this.free += Math.ceil(size / 64) * 64;
-    if (this.free > LIMIT) throw new Error("The run needs more than 1 GiB of memory.");
-    const missing = this.free - this.memory.buffer.byteLength;
-    if (missing > 0) {
-      this.memory.grow(Math.ceil(Math.max(missing, 2 ** 22) / 65536));
-      this.look();
-    }
-    return at;
-  }
 
   /** A copy of `size` bytes with as many after it: zeros, or the same again. */
   doubled(at, size, again) {

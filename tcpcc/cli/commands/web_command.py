@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", help="heading of the page")
     for name, (what, default) in CHOICES.items():
         parser.add_argument(f"--{name}", metavar="A,B", help=f"{what}; default: {default}")
+    parser.add_argument("--no-fluid", action="store_true", help="leave the fluid model out")
     add(parser, "--seed")
     add_settings(parser)
 
@@ -42,5 +43,6 @@ def run(options: argparse.Namespace) -> None:
     given = {name: getattr(options, name) for name in CHOICES}
     chosen = {name: text.split(",") for name, text in given.items() if text is not None}
     scenario = load(options.scenario, options.set, options.seed)
-    page = to_html(scenario, options.out, title=options.title, **chosen)
+    fluid = False if options.no_fluid else None
+    page = to_html(scenario, options.out, title=options.title, fluid=fluid, **chosen)
     print(f"{options.out}: {len(page.encode()) / 1e3:.0f} kB; open it in a browser")

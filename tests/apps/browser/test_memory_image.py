@@ -29,18 +29,21 @@ def test_a_slider_makes_the_world_of_its_value(data, k, name):
     """All bytes that belong to no sender."""
     slider = next(each for each in data.sliders if each.name == name)
     value = slider.in_model(slider.high * 0.3)
-    queue = data.config["queues"][k]
+    queue = data.packets.config["queues"][k]
     image = bytearray(data.parts[queue["image"]])
     for at, ratio in queue["patches"][name]:
         image[at - FIRST : at - FIRST + 8] = np.float64(value * ratio).tobytes()
-    scenario = control.with_value(data._by_queue[k], name, value)
-    assert bytes(image) == data.atlas.shared_image(Snapshot(PacketWorld(scenario)))
+    scenario = control.with_value(data.packets.scenarios[k], name, value)
+    assert bytes(image) == data.packets.atlas.shared_image(Snapshot(PacketWorld(scenario)))
 
 
 def test_two_worlds_have_one_image(data):
     """Addresses of this machine are not in it."""
-    again = Snapshot(PacketWorld(data._by_queue[0]))
-    assert data.atlas.shared_image(again) == data.parts[data.config["queues"][0]["image"]]
+    again = Snapshot(PacketWorld(data.packets.scenarios[0]))
+    assert (
+        data.packets.atlas.shared_image(again)
+        == data.parts[data.packets.config["queues"][0]["image"]]
+    )
 
 
 def test_a_sender_is_that_of_its_own_world(data):
@@ -48,8 +51,8 @@ def test_a_sender_is_that_of_its_own_world(data):
     scenario = control.with_controller(data.choices.scenario, 0, "bbr3")
     world = Snapshot(PacketWorld(scenario))
     k = data.choices.controllers.index("bbr3")
-    found = [(at, data.parts[part]) for at, part in data.config["senders"][0][k]["parts"]]
-    assert found == data.atlas.sender_image(world, 0)
+    found = [(at, data.parts[part]) for at, part in data.packets.config["senders"][0][k]["parts"]]
+    assert found == data.packets.atlas.sender_image(world, 0)
 
 
 def test_a_scenario_with_jitter_and_counts_keeps_its_results():
@@ -107,6 +110,29 @@ def test_a_rule_whose_mathematics_a_page_lacks_is_refused():
         tc.to_html(scenario, controls=["rate"])
 
 
+def test_a_network_whose_queues_depend_on_a_setting_has_no_fluid_model():
+    """ACKs of a tenfold rate would wait at the slower way back."""
+    links = [link.replace(rate="5 Mbps") if link.dst < link.src else link for link in NET.links]
+    scenario = SCENARIO.replace(net=NET.replace(links=links))
+    with pytest.raises(tc.ScenarioError, match="fluid = True: must be False, or 'rate'"):
+        tc.to_html(scenario, fluid=True)
+    assert not choices(scenario).fluid
+    assert choices(scenario, controls=["buffer", "delay"]).fluid
+    assert not choices(SCENARIO, fluid=False).fluid
+
+
+def test_a_page_without_the_fluid_model_is_smaller():
+    pages = [tc.to_html(SCENARIO, controls=["rate"], fluid=fluid) for fluid in (True, False)]
+    assert len(pages[0]) > len(pages[1]) + 30_000
+    assert '"fluid":null' in pages[1]
+
+
+def test_a_run_writes_the_page_of_its_scenario():
+    run = tc.simulate(SCENARIO, model="fluid")
+    assert run.explore(controls=["rate"]) == tc.to_html(run.scenario, controls=["rate"])
+    assert run.explore(controls=["rate"])._repr_html_().startswith("<iframe")
+
+
 def test_interpreted_rules_are_refused(monkeypatch):
     monkeypatch.setattr("tcpcc.apps.browser.INTERPRETED", True)
     with pytest.raises(tc.TcpccError, match="NUMBA_DISABLE_JIT is set"):
@@ -126,12 +152,13 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     SCENARIO.save(tmp_path / "x.toml")
     arguments = ["web", str(tmp_path / "x.toml"), "--out", str(tmp_path / "x.html"),
                  "--controllers", "reno", "--queues", "droptail", "--controls", "rate,seed",
-                 "--title", "a < b"]  # fmt: skip
+                 "--title", "a < b", "--no-fluid"]  # fmt: skip
     assert main(arguments) == 0
     assert "x.html: " in capsys.readouterr().out
     text = (tmp_path / "x.html").read_text()
     assert "<h1>a &lt; b</h1>" in text
     assert '"name":"buffer"' not in text
+    assert '"fluid":null' in text
 
 
 def test_the_command_names_a_wrong_controller(tmp_path, capsys):

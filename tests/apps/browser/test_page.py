@@ -6,6 +6,7 @@ import io
 import json
 import math
 import time
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from tcpcc.apps.browser import choices, control
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.apps.browser.page_text import page as text_of
 from tcpcc.engine.streams import entropy, seed_stream
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet.compiled import CompiledSimulation
-from tcpcc.transport.flow_record import TCP_FLOW
 
 LARGEST = 400_000
 """Bytes of a page."""
@@ -25,10 +26,8 @@ LARGEST = 400_000
 PATIENCE = 60
 """s."""
 
-ADDRESSES = {"address", "segments", "stamps", "outbox", "delivery", "state", "params", "sample"} | {
-    name for name in TCP_FLOW.names if name.startswith(("on_", "recovery_"))
-}
-"""Fields of a sender that hold addresses."""
+LEAST_ADDRESS = 2**32
+"""Larger integers are addresses of this machine."""
 
 DURATION = 400.0
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -79,30 +78,29 @@ def finished(page):
     until(page, "tcpcc.done")
 
 
-def run_in_page(page, **changes):
-    """Run with some settings changed: events, ms, the bytes of the senders' records."""
+def run_in_page(page, model, **changes):
+    """Run with some settings changed: events or steps, and the bytes of the senders' records."""
     return page.evaluate(
-        """(changes) => {
-          const { simulation, config } = tcpcc;
+        """([changes, model]) => {
+          const { config } = tcpcc, simulation = tcpcc[model];
           tcpcc.pause(true);
           const settings = tcpcc.defaults();
           for (const [key, value] of Object.entries(changes))
             if (key === "values") Object.assign(settings.values, value);
             else settings[key] = value;
           simulation.begin(settings);
-          const begin = performance.now();
           simulation.advance(config.duration);
-          const { at, size } = config.layout.tcp;
+          const { at, size } = simulation.layout.tcp ?? simulation.layout.flow;
           const raw = simulation.bytes.slice(at, at + size * config.flows.length);
-          return { ms: performance.now() - begin, events: simulation.events,
+          return { count: simulation.events ?? simulation.k,
                    senders: btoa(String.fromCharCode(...raw)) };
         }""",
-        changes,
+        [changes, model],
     )
 
 
-def native(data, controllers=None, queue=0, values=None, starts=None, seed=None):
-    """The same run by the native engine: events and the senders' records."""
+def native(data, model, controllers=None, queue=0, values=None, starts=None, seed=None):
+    """The same run by the native engine: events or steps, and the senders' records."""
     of = data.choices
     scenario = control.with_queue(of.scenario, of.queues[queue])
     for i, c in enumerate(controllers or ()):
@@ -118,6 +116,10 @@ def native(data, controllers=None, queue=0, values=None, starts=None, seed=None)
             continue
         scenario = control.with_start(scenario, i, start)
     scenario = scenario.replace(seed=scenario.seed if seed is None else seed)
+    if model == "fluid":
+        world = FluidWorld(scenario)
+        world.run(world.end)
+        return world.end, world.flows
     simulation = CompiledSimulation(scenario)
     simulation.advance(scenario.duration)
     return int(simulation.world.w["events"][0]), simulation.world.tcp
@@ -138,31 +140,46 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("model", "least"), [("simulation", 9e5), ("fluid", 1e5)])
 @pytest.mark.parametrize("case", CASES)
-def test_senders_have_the_bits_of_the_native_engine(page, data, case):
-    """All fields but addresses, after at least a million events."""
+def test_senders_have_the_bits_of_the_native_engine(page, data, case, model, least):
+    """All fields but addresses, after about a million events or at least 100,000 steps."""
     settings = dict(CASES[case])
     of = data.choices
     if "controllers" in settings:
         settings["controllers"] = [of.controllers.index(name) for name in settings["controllers"]]
     if "queue" in settings:
         settings["queue"] = [queue.name for queue in of.queues].index(settings["queue"])
-    here = run_in_page(page, **settings)
-    events, senders = native(data, **settings)
-    assert here["events"] == events
-    assert events > 9e5
+    here = run_in_page(page, model, **settings)
+    count, senders = native(data, model, **settings)
+    assert here["count"] == count
+    assert count > least
     assert_equal_senders(here, senders)
 
 
 def assert_equal_senders(here, senders):
     """Sizes of rings are equal, too: room grows at the same moments."""
-    there = np.frombuffer(base64.b64decode(here["senders"]), TCP_FLOW)
-    for name in set(TCP_FLOW.names) - ADDRESSES:
-        equal_nan = there[name].dtype.kind == "f"
-        assert np.array_equal(there[name], senders[name], equal_nan=equal_nan), name
+    assert_equal(here["senders"], senders, {"delivery"})  # a pointer of a sender without pacing
+
+
+def assert_equal(raw, array, but=()):
+    """The bytes of an array in the page are those of this array, except fields of addresses."""
+    there = np.frombuffer(base64.b64decode(raw), array.dtype)
+    assert len(there) == len(array)
+    for name in set(array.dtype.names) - set(but):
+        is_real = array[name].dtype.kind == "f"
+        if is_real or np.all(array[name] < LEAST_ADDRESS):
+            assert np.array_equal(there[name], array[name], equal_nan=is_real), name
 
 
 BOTTLENECK = {"rate": "10 Mbps", "delay": "20 ms", "buffer": 50}
+PARKING_LOT = tc.parking_lot(2, "10 Mbps", "24 ms", 40)
+SHORT_AND_LONG = PARKING_LOT.replace(
+    links=[
+        link.replace(buffer=40, delay=0 if "r0" in (link.src, link.dst) else link.delay)
+        for link in PARKING_LOT.links
+    ]
+)
 NETWORKS = {
     "CBR": tc.Scenario(  # CoDel has one lane more than drop-tail
         tc.dumbbell(**BOTTLENECK), [tc.Flow("bbr"), tc.CBR("4 Mbps", on=[(10, None)])], duration=40
@@ -176,6 +193,20 @@ NETWORKS = {
         tc.parking_lot(3, "10 Mbps", "10 ms", 40),
         [tc.Flow("reno"), tc.Flow("bbr3", source="r1", target="r3", start=2)],
         changes=[tc.Change(10, "r1>r2", rate="3 Mbps"), tc.Change(20, "r1>r2", rate="12 Mbps")],
+        duration=40,
+    ),
+    "two ways": tc.Scenario(  # a path crosses the links against the order in which they are served
+        tc.dumbbell(**BOTTLENECK, reverse_buffer=30),
+        [tc.Flow("reno"), tc.Flow("cubic", source="right", target="left", start=1)],
+        changes=[tc.Change(12, "bottleneck", delay="25 ms", buffer=20)],
+        duration=40,
+    ),
+    "no delay between links": tc.Scenario(  # less than half a step, against the order of serving
+        SHORT_AND_LONG,
+        [
+            tc.Flow("reno", source="r0", target="r2"),
+            tc.Flow("cubic", source="r2", target="r0", start=1),
+        ],
         duration=40,
     ),
     "Linux, writes": tc.Scenario(
@@ -205,13 +236,87 @@ def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, c
     rest = [flow["controller"] for flow in data.config["flows"][1:]]
     other = {"queue": 1, "controllers": [first, *rest]}
     later = {"starts": [0.3, *(0.1 + flow["start"] for flow in data.config["flows"][1:])]}
-    for settings in ({}, other, later):
-        here = run_in_page(page, **settings)
-        events, senders = native(data, **settings)
-        assert here["events"] == events
+    for model, settings in product(("simulation", "fluid"), ({}, other, later)):
+        here = run_in_page(page, model, **settings)
+        count, senders = native(data, model, **settings)
+        assert here["count"] == count
         assert_equal_senders(here, senders)
     assert complaints == []
     page.close()
+
+
+LAYOUTS = [
+    {},
+    {"rate": 1, "delay": 200, "buffer": 3, "loss": 10},
+    {"rate": 100, "delay": 2, "buffer": 1000, "loss": 0},
+    {"rate": 33.3, "delay": 7.77},
+    {"rate": 2.34, "delay": 123},
+]
+
+
+@pytest.mark.parametrize("name", ["dumbbell", *NETWORKS])
+def test_the_page_lays_out_the_fluid_as_its_world(chromium, tmp_path, name):
+    """Time step, delays in steps, tables, changes and queues, before the first step."""
+    scenario = SCENARIO if name == "dumbbell" else NETWORKS[name]
+    data = PageData(choices(scenario, controllers=[], queues=["codel"]))
+    (tmp_path / "page.html").write_text(text_of(data), encoding="utf-8")
+    page = chromium.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    until(page, "Boolean(window.tcpcc)")
+    for queue, values in product((0, 1), LAYOUTS):
+        here = page.evaluate(
+            """([queue, values]) => {
+              const settings = { ...tcpcc.defaults(), queue };
+              Object.assign(settings.values, values);
+              tcpcc.pause(true);
+              const { fluid } = tcpcc, { layout } = fluid;
+              fluid.begin(settings);
+              const text = (bytes) => btoa(String.fromCharCode(...bytes));
+              const raw = (at, size) => text(fluid.bytes.slice(at, at + size));
+              const { flow, hop, queue: link, change } = layout;
+              const n = fluid.whole(fluid.inWorld("n_changes"));
+              return {
+                w: raw(layout.w, layout.world.size), rows: fluid.rows,
+                flows: raw(flow.at, flow.size * fluid.model.flows.length),
+                hops: raw(hop.at, hop.size * fluid.model.flows.flatMap((x) => x.way).length),
+                links: raw(link.at, link.size * Math.max(...fluid.links.map((x) => x.place + 1))),
+                changes: raw(fluid.arrays.changes, n * change.size),
+              };
+            }""",
+            [queue, values],
+        )  # fmt: skip
+        scenario = control.with_queue(data.choices.scenario, data.choices.queues[queue])
+        for slider in reversed(data.sliders):  # the rate last: another link may be the slowest then
+            value = slider.in_model(values.get(slider.name, slider.value))
+            scenario = control.with_value(scenario, slider.name, value)
+        world = FluidWorld(scenario)
+        arrays = {name: getattr(world, name) for name in ("w", "flows", "hops", "links", "changes")}
+        for of, array in arrays.items():
+            assert_equal(here[of], array)
+    page.close()
+
+
+def test_the_first_number_of_a_generator_is_that_of_numpy(page):
+    for seed in (0, 1, 7, 2**32 - 1, 2**40 + 3):
+        found = page.evaluate("(seed) => firstUniform(seed)", seed)
+        assert found == np.random.default_rng(seed).random()
+
+
+def test_longer_waits_make_the_tables_of_the_fluid_longer(page, data):
+    """Half a second of waiting, at steps of a millisecond."""
+    settings = {"values": {"rate": 10, "delay": 8, "buffer": 800}}
+    page.evaluate("tcpcc.fluid.lengthened = 0")
+    page.evaluate(
+        """() => {
+          const { lengthen } = Fluid.prototype;
+          Fluid.prototype.lengthen = function () { this.lengthened += 1; lengthen.call(this); };
+        }"""
+    )
+    here = run_in_page(page, "fluid", **settings)
+    steps, senders = native(data, "fluid", **settings)
+    assert page.evaluate("tcpcc.fluid.lengthened") > 2
+    assert here["count"] == steps
+    assert_equal_senders(here, senders)
 
 
 def test_streams_of_random_numbers_are_those_of_the_package(page):
@@ -241,6 +346,95 @@ def test_the_measures_are_those_of_a_run(page):
     rates = run.throughput(after=100).values
     wanted = [run.jain_index(after=100), run.utilization(after=100), rates[0] / rates[1], *rates]
     assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_measures_of_the_fluid_are_those_of_a_run(page):
+    run = tc.simulate(SCENARIO, model="fluid")
+    finished(page)
+    found = page.evaluate(
+        """() => {
+          const { fluidRecord: record } = tcpcc, after = 100;
+          return [record.fairness(after), record.utilization(after), ...record.throughput(after),
+                  ...record.flows.map((flow) => record.settlingTime(flow))];
+        }"""
+    )
+    wanted = [run.jain_index(after=100), run.utilization(after=100)]
+    wanted += [*run.throughput(after=100).values, *(run.settling_time(name) for name in run.flows)]
+    assert found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
+    shown = page.locator("#fluid-fairness").inner_text()
+    assert shown == f"{run.jain_index(after=5):.3f}"
+
+
+def test_the_fluid_model_can_be_switched_off(page):
+    finished(page)
+    page.get_by_role("checkbox", name="Fluid model").uncheck()
+    until(page, "tcpcc.done && tcpcc.fluidRecord === null")
+    assert page.url.endswith("#fluid=0")
+    assert page.locator("#fluid-fairness").inner_text() == ""
+    assert "fluid" not in page.locator("#table").inner_text()
+
+
+def test_the_map_shows_runs_of_the_fluid_model(page, data, address):
+    """Its points are runs of the package; it keeps its picture while a slider of its axes moves."""
+    finished(page)
+    page.get_by_text("Map of two quantities").click()
+    until(page, "tcpcc.map.values !== null")
+    points = page.evaluate("[...tcpcc.map.values.entries()].slice(0, 36)")
+    across, up = (next(s for s in data.sliders if s.name == n) for n in ("buffer", "delay"))
+    for index, found in (points[0], points[17], points[-1]):
+        x, y = page.evaluate(
+            """(k) => [["map-x", k % POINTS], ["map-y", Math.floor(k / POINTS)]].map(
+                 ([id, place]) => valueAt(tcpcc.map.axis(id), (place + 0.5) / POINTS))""",
+            index,
+        )
+        scenario = control.with_value(data.choices.scenario, "buffer", across.in_model(x))
+        scenario = control.with_value(scenario, "delay", up.in_model(y))
+        run = tc.simulate(scenario, model="fluid")
+        rates = run.throughput(after=5).values
+        assert found["share"] == pytest.approx(rates[0] / sum(rates), rel=1e-12)
+        assert found["queue"] == pytest.approx(run.queue_mean(after=5), rel=1e-9)
+        assert found["utilization"] == pytest.approx(run.utilization(after=5), rel=1e-12)
+    job = page.evaluate("tcpcc.map.job")
+    before = page.evaluate("tcpcc.simulation.events")
+    page.locator("#buffer-range").press("PageUp")
+    until(page, f"tcpcc.done && tcpcc.simulation.events !== {before}")
+    assert page.evaluate("tcpcc.map.job") == job
+    page.locator("#rate-range").press("PageUp")
+    until(page, f"tcpcc.map.job > {job}")
+    until(page, "tcpcc.map.values === tcpcc.map.fresh")
+    assert {each.split(":")[0] for each in page.requests} == {"file", "blob"}
+    assert page.evaluate("document.getElementById('map-canvas').ariaLabel").startswith("share of")
+
+
+def test_a_notebook_exported_to_html_stays_alive(chromium, tmp_path):
+    """The frame that `run.explore()` shows runs both models, and the map."""
+    run = tc.simulate(SCENARIO.replace(duration=20), model="fluid")
+    frame = run.explore(controls=["buffer", "delay"])._repr_html_()
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><h1>Notebook</h1>{frame}")
+    page = chromium.new_page()
+    complaints = listen(page)
+    page.goto((tmp_path / "notebook.html").as_uri())
+    inside = page.frame_locator("iframe")
+    inside.get_by_text("Map of two quantities").click()
+    inside.locator("#table tbody tr").nth(3).wait_for()
+    assert "cubic 2, fluid" in inside.locator("#table").inner_text()
+    within = page.frames[1]
+    until(within, "tcpcc.done && tcpcc.map.values !== null")
+    assert within.evaluate("tcpcc.record.throughput(10)") == pytest.approx(
+        tc.simulate(run.scenario).throughput(after=10).values, rel=1e-12
+    )
+    assert complaints == []
+    page.close()
+
+
+def test_a_place_of_the_map_sets_the_sliders(page):
+    finished(page)
+    page.get_by_text("Map of two quantities").click()
+    page.locator("#map-canvas").scroll_into_view_if_needed()
+    box = page.locator("#map-canvas").bounding_box()
+    page.mouse.click(box["x"] + 80, box["y"] + 12)
+    until(page, "tcpcc.settings.values.delay > 150")
+    assert page.evaluate("tcpcc.settings.values.buffer") < 10
 
 
 def test_the_convergence_time_is_that_of_a_run(page, data):
@@ -347,6 +541,7 @@ def test_a_slider_runs_again(page):
 def test_the_keyboard_reaches_all(page):
     """Tab stops at every control, in the order of the page."""
     finished(page)
+    page.locator("#map").evaluate("(details) => { details.open = true; }")
     page.evaluate("document.activeElement.blur()")
     wanted = page.evaluate(
         """[...document.querySelectorAll("button, select, input, summary")]
@@ -369,6 +564,8 @@ def test_every_control_has_a_name(page):
            .map((each) => each.outerHTML)"""
     )
     finished(page)
+    page.get_by_text("Map of two quantities").click()
+    until(page, "document.getElementById('map-canvas').ariaLabel")
     named = page.evaluate("[...document.querySelectorAll('canvas')].every((c) => c.ariaLabel)")
     assert [each for each in nameless if not each.startswith("<canvas")] == []
     assert named
@@ -380,6 +577,7 @@ def test_it_fits_the_screen(page, width, scheme):
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
     finished(page)
+    page.get_by_text("Map of two quantities").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(
         """(() => { const { scrollWidth, clientWidth } = document.querySelector(".scroll");

@@ -9,7 +9,7 @@ With GSO new data is sent in pieces of several segments (:mod:`.pacing`; net/ipv
 waits for the next ACK, if that is due soon.
 """
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.transport.delivery import note_sent
 from tcpcc.transport.flow_record import (
     OUTBOX_SIZE,
@@ -120,7 +120,7 @@ def is_worth_waiting(f, now):
     return now - newest.sent_at <= JUST_NOW and expected <= min(f.srtt / 2, f.piece_wait)
 
 
-@compiled
+@not_inlined
 def may_begin(f, now, room):
     """Whether new data may be sent, given `room` packets of window.
 

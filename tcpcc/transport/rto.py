@@ -24,7 +24,12 @@ as many ticks as the timeout has, and `min_rto` bounds the product of RTO and ba
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, not_inlined
+
+#: Ticks; a time that is closer to a whole number of ticks is divided by the tick, which may round.
+EDGE = 1e-9
+#: Ticks; beyond, rounding may exceed `EDGE`.
+MANY = 10**6
 
 
 @compiled
@@ -32,6 +37,7 @@ def reset_timer(f):
     f.srtt8 = 0
     f.rttvar4 = 0
     f.rto = f.initial_rto
+    f.settled_from = math.inf
     f.backoff = 1
     f.timing = 0
     f.timed_seq = -1
@@ -52,8 +58,12 @@ def since_tick(f, time):
     double, so that the differences below are exact.
     """
     rest = time - f.last_tick - f.last_tick_low
-    if 0 <= rest < f.tick:
-        return rest
+    return rest if 0 <= rest < f.tick else find_tick(f, time)
+
+
+@not_inlined
+def find_tick(f, time):
+    """:func:`since_tick` after another tick, which becomes the last one."""
     rest = time % f.tick
     f.last_tick = time - rest
     f.last_tick_low = time - f.last_tick - rest
@@ -62,13 +72,30 @@ def since_tick(f, time):
 
 @compiled
 def measure(f, now, rtt):
-    """Update the estimator with an RTT sample."""
+    """Update the estimator with an RTT sample.
+
+    Most samples leave it as it is: those that are as many ticks as one that has done so. This takes
+    a comparison with ``f.settled_from`` and ``f.settled_until``, seconds in whole ticks.
+    """
     if f.coarse_timer != 0:
-        ticks = ticks_by(f, now) - ticks_by(f, now - rtt)
-        if f.srtt8 == 0:
-            ticks += 1
-    else:
-        ticks = max(int((rtt + since_tick(f, now - rtt + f.clock_phase)) / f.tick), 1)
+        measure_coarsely(f, now, rtt)
+        return
+    seconds = rtt + since_tick(f, now - rtt + f.clock_phase)
+    if not f.settled_from <= seconds < f.settled_until:
+        update_estimate(f, max(int(seconds / f.tick), 1))
+
+
+@not_inlined
+def measure_coarsely(f, now, rtt):
+    """:func:`measure` with `coarse_timer`: clock ticks between sending and ACK."""
+    ticks = ticks_by(f, now) - ticks_by(f, now - rtt)
+    update_estimate(f, ticks + 1 if f.srtt8 == 0 else ticks)
+
+
+@not_inlined
+def update_estimate(f, ticks):
+    """Update the estimator with an RTT sample of `ticks` clock ticks."""
+    srtt8, rttvar4 = f.srtt8, f.rttvar4
     if f.srtt8 != 0:
         delta = ticks - (f.srtt8 >> 3)
         f.srtt8 = max(f.srtt8 + delta, 1)
@@ -79,6 +106,10 @@ def measure(f, now, rtt):
     f.rto = ((f.rttvar4 << 3) + f.srtt8 >> 3) * f.tick
     if f.rto_margin > 0:
         f.rto = max(f.rto, f.srtt8 / 8 * f.tick + f.rto_margin)
+    f.settled_from = math.inf
+    if f.srtt8 == srtt8 and f.rttvar4 == rttvar4 and ticks < MANY:
+        f.settled_from = (ticks + EDGE) * f.tick if ticks > 1 else 0.0
+        f.settled_until = (ticks + 1 - EDGE) * f.tick
 
 
 @compiled
@@ -107,6 +138,7 @@ def back_off(f):
     if f.backoff > 8:
         f.rttvar4 += f.srtt8 >> 3
         f.srtt8 = 0
+        f.settled_from = math.inf
 
 
 @compiled

@@ -164,7 +164,7 @@ def change_link(w, c, now):
             leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
-            link.size = 0.0  # forces `cross` to recompute the transmission time
+            link.size = -1.0  # forces `occupy` to recompute the transmission time
         if not math.isnan(c.delay):
             link.delay = c.delay
         if link.scheduled == 0:

@@ -35,6 +35,7 @@ from tcpcc.models.packet.packet_records import (
     MARGIN,
     NEXT_LINK,
     OVERTAKEN,
+    TRACKED,
     UNTRACKED,
     cbr_at,
     fluid_link_at,
@@ -169,17 +170,23 @@ def wake_queue(link, now, since):
 def cross(w, link, flow, p, time, since, size):
     """Send packet `p` of `size` bytes over `link`; returns its arrival time, or -1 if dropped."""
     link.arrived += 1
-    waiting = 0
-    if link.tracked != UNTRACKED:
-        if link.tracked == ELSEWHERE:
-            return linger(link, time, since)
-        if link.tracked == IN_FLUID:
-            return cross_fluid(w, link, flow, p, time, size)
-        waiting = leave_queue(link, time, since)
-        if refuses(w, link, flow, p, time, since, size, waiting):
-            link.dropped += 1
-            return -1.0
+    if link.tracked != TRACKED:
+        return cross_untracked(w, link, flow, p, time, since, size)
+    waiting = leave_queue(link, time, since)
+    if refuses(w, link, flow, p, time, since, size, waiting):
+        link.dropped += 1
+        return -1.0
     return transmit(w, link, time, size, waiting)
+
+
+@not_inlined
+def cross_untracked(w, link, flow, p, time, since, size):
+    """As :func:`cross`, for links that keep no queue."""
+    if link.tracked == ELSEWHERE:
+        return linger(link, time, since)
+    if link.tracked == IN_FLUID:
+        return cross_fluid(w, link, flow, p, time, size)
+    return occupy(link, time, size) + (link.duration + link.delay)
 
 
 @not_inlined
@@ -190,6 +197,8 @@ def cross_together(w, link, flow, p, time, since, size, count):
     """
     marked = link.marked
     arrival = cross(w, link, flow, p, time, since, size)
+    if count == 1:
+        return arrival
     link.arrived += count - 1
     if link.marked > marked:
         count_marks(w, link, time, count - 1)
@@ -200,8 +209,10 @@ def cross_together(w, link, flow, p, time, since, size, count):
         if link.rule != 0:
             fill_queue_sample(w, link, flow, p, time, size, waiting, False)
             apply_discipline(link, -1)
-        if arrival >= 0:
+        if arrival >= 0 and link.tracked == TRACKED:
             arrival = transmit(w, link, time, size, waiting)
+        elif arrival >= 0:
+            arrival = occupy(link, time, size) + (link.duration + link.delay)
     return arrival
 
 
@@ -239,38 +250,52 @@ def cross_fluid(w, link, flow, p, time, size):
 
 
 @compiled
-def transmit(w, link, time, size, waiting):
-    """Send an accepted packet, behind `waiting` others; returns its arrival time."""
-    if link.rate > 0:
-        begin = max(time, link.busy_until)
-        if size != link.size:
-            link.size = size
-            link.duration = 8 * size / link.rate
-        duration = link.duration
-    else:  # rate 0: `retime` sets the times when the rate changes
-        begin = math.inf
-        duration = 0.0
+def occupy(link, time, size):
+    """Send an accepted packet after those before it; returns when its transmission begins, which
+    takes ``link.duration``."""
+    begin = max(time, link.busy_until)
+    if size != link.size:
+        begin = take_size(link, begin, size)
     if link.busy_until >= time:  # a departure at this instant comes after the arrival
         link.behind = min(link.behind + 1, FAR_BEHIND)
     else:
         link.behind = 0
-    link.busy_until = begin + duration
+    link.busy_until = begin + link.duration
     link.begin = begin
-    if link.tracked != UNTRACKED:
-        if begin > time:
-            entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
-            entry.leaves = begin
-            entry.size = size
-            link.queue_tail += 1
-            link.queue_bytes += size
-            if waiting + link.margin > link.queue_mask:
-                w.need = 1
-        else:
-            link.sending_bytes = size
-            link.sending_since = begin
-        if link.recorded != 0:
-            record_crossing(w, link, time, begin, size, waiting)
-    return begin + (duration + link.delay)
+    return begin
+
+
+@not_inlined
+def take_size(link, begin, size):
+    """Set the duration of the transmission of `size` bytes; returns when it begins, at the earliest
+    at `begin`. At rate 0 it does not, and `retime` sets the times when the rate changes."""
+    if link.rate > 0:
+        link.size = size
+        link.duration = 8 * size / link.rate
+        return begin
+    link.duration = 0.0
+    return math.inf
+
+
+@compiled
+def transmit(w, link, time, size, waiting):
+    """As :func:`occupy`, for a link that keeps its queue, in which `waiting` packets are; returns
+    when the packet arrives."""
+    begin = occupy(link, time, size)
+    if begin > time:
+        entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
+        entry.leaves = begin
+        entry.size = size
+        link.queue_tail += 1
+        link.queue_bytes += size
+        if waiting + link.margin > link.queue_mask:
+            w.need = 1
+    else:
+        link.sending_bytes = size
+        link.sending_since = begin
+    if link.recorded != 0:
+        record_crossing(w, link, time, begin, size, waiting)
+    return begin + (link.duration + link.delay)
 
 
 @not_inlined
@@ -386,31 +411,38 @@ def forward(w, flow, p, time):
     """Forward a packet from its hop on until it is dropped, waits for an event or is consumed."""
     since = w.since
     size = size_of(flow, p)
+    hops, path = w.hops, flow.path
     while True:
-        h = hop_at(w.hops, flow.path + p.hop)
+        h = hop_at(hops, path + p.hop)
         link = link_at(h.link, 0)
-        arrival = time
-        if h.count == 1:
-            time = cross(w, link, flow, p, arrival, since, size)
+        if h.count == 1 and link.tracked == UNTRACKED:
+            link.arrived += 1
+            since = occupy(link, time, size)
+            time = since + (link.duration + link.delay)
         else:
-            time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
-        since = link.begin
-        if time < 0:
-            note_drop(w, flow, link, arrival, p, True)
-            release_header(w, p.header)
-            return
+            arrival = time
+            if h.count == 1 and link.tracked == TRACKED:
+                time = cross(w, link, flow, p, arrival, since, size)
+            else:
+                time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
+            since = link.begin
+            if time < 0:
+                note_drop(w, flow, link, arrival, p, True)
+                release_header(w, p.header)
+                return
         p = at_hop(p, p.hop + 1)
+        if h.then == NEXT_LINK:
+            continue
         if h.then == BY_EVENT:
             put_in_flight(w, link, p, time)
             return
-        if h.then != NEXT_LINK:
-            if h.then == OVERTAKEN:
-                put_alone(w, link, p, time)
-                return
-            if not reach_receiver(w, flow, p, time):
-                return
-            p = ack_packet(w, flow, p.seq, p.header)
-            size = flow.ack_size
+        if h.then == OVERTAKEN:
+            put_alone(w, link, p, time)
+            return
+        if not reach_receiver(w, flow, p, time):
+            return
+        p = ack_packet(w, flow, p.seq, p.header)
+        size = flow.ack_size
 
 
 @compiled

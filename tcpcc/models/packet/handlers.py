@@ -101,14 +101,14 @@ def begin_turn(w, flow, tcp):
     """A sender is about to handle an event; :func:`finish_turn` then processes what it did."""
     w.flow = flow.index
     w.turn = 1
-    w.timeouts = tcp.timeouts
-    w.losses = tcp.loss_events
+    if flow.traced != 0:
+        w.timeouts = tcp.timeouts
+        w.losses = tcp.loss_events
 
 
 @compiled
-def finish_turn(w, flow, now):
+def finish_turn(w, flow, tcp, now):
     """After a sender's handler: trace, send packets, and schedule its timers."""
-    tcp = tcp_at(w.tcp, flow.index)
     trace_turn(w, flow, tcp, now)
     empty_outbox(w, flow, tcp, now)
     set_timers(w, flow, tcp, now)
@@ -117,6 +117,8 @@ def finish_turn(w, flow, now):
 @compiled
 def trace_turn(w, flow, tcp, now):
     """Trace a timeout or a loss event since :func:`begin_turn`."""
+    if flow.traced == 0:
+        return
     if tcp.timeouts != w.timeouts:
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     if tcp.loss_events != w.losses:
@@ -167,6 +169,8 @@ def handle_arrival(w, kind, ident):
         handle_data(w, flow, p, now)
     else:
         send_packet(w, flow, p, now)
+    if flow.conversation != 0:
+        leave_place(w, flow)
 
 
 @compiled
@@ -192,7 +196,7 @@ def handle_ack(w, flow, p, now):
     """An ACK reaches its sender."""
     flow.inbound += 1
     sample_flow(w, flow, now)
-    tcp = tcp_at(w.tcp, flow.index)
+    tcp = tcp_at(w.tcp, p.flow)
     begin_turn(w, flow, tcp)
     before = tcp.high_ack
     tcp.last_rtt = math.nan
@@ -208,6 +212,7 @@ def handle_ack(w, flow, p, now):
     trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, trigger, p.low, high)
     if flow.last_item != 0:
         note_items(w, flow, tcp, now)
+    finish_turn(w, flow, tcp, now)
 
 
 @compiled
@@ -451,16 +456,19 @@ def handle_next(w):
     w.now = now
     w.since = e.since
     w.events += 1
-    w.turn = 0
     if kind <= ARRIVAL:
         handle_arrival(w, kind, ident)
     else:
-        handle_other(w, kind, ident, now, e.order)
-    flow = flow_at(w.flows, w.flow)
+        handle_rare(w, kind, ident, now, e.order)
+
+
+@not_inlined
+def handle_rare(w, kind, ident, now, order):
+    """Handle an event that is not the arrival of a packet, and finish what a sender has begun."""
+    w.turn = 0
+    handle_other(w, kind, ident, now, order)
     if w.turn != 0:
-        finish_turn(w, flow, now)
-    if kind <= ARRIVAL and flow.conversation != 0:
-        leave_place(w, flow)
+        finish_turn(w, flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
 
 
 @compiled
@@ -561,7 +569,7 @@ def send_more(world, ident, packets, now):
     set_open(w, flow, 1)
     sample_flow(w, flow, w.now)
     sender.write_data(f, w.now)
-    finish_turn(w, flow, w.now)
+    finish_turn(w, flow, f, w.now)
 
 
 @entry

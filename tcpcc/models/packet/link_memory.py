@@ -26,7 +26,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
     row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
     row["loss"] = link.loss
-    row["busy_until"] = -1.0
+    row["busy_until"] = row["size"] = -1.0
     row["recorded"] = bool(link.record)
     is_fluid = i in world.fluid_links
     if (

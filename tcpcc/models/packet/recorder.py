@@ -28,11 +28,12 @@ def bin_of(w, time):
 @compiled
 def add_waiting(w, link, begin, end, packets):
     """Add `packets` waiting from `begin` to `end` to the time integral of the queue."""
+    bins, n_bins, interval = link.bins, w.n_bins, w.interval
     k = bin_of(w, begin)
     end = min(end, w.duration)
-    while begin < end and k < w.n_bins:
-        edge = min(end, (k + 1) * w.interval)
-        link_bin_at(link.bins, k).waiting += packets * max(edge - begin, 0.0)
+    while begin < end and k < n_bins:
+        edge = min(end, (k + 1) * interval)
+        link_bin_at(bins, k).waiting += packets * max(edge - begin, 0.0)
         begin = edge
         k += 1
 

@@ -75,7 +75,7 @@ ROUNDS: dict[str, type] = {
     "window_decay": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
-    "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
+    "deadline": float, "rto": float, "interval": float, "backoff": int, "timed_seq": int, "timed_at": float,
     "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
     "timing": FLAG, "timestamps": FLAG, "coarse_timer": FLAG,
     "clock_phase": float, "last_tick": float, "last_tick_low": float,

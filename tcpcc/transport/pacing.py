@@ -36,7 +36,7 @@ def pace(f):
     return rate
 
 
-@not_inlined
+@compiled
 def note_paced(f, now):
     """Record that a packet is sent."""
     d = delivery_at(f.delivery, 0)

@@ -39,6 +39,7 @@ def reset_timer(f):
     f.rto = f.initial_rto
     f.settled_from = math.inf
     f.backoff = 1
+    set_interval(f)
     f.timing = 0
     f.timed_seq = -1
     f.deadline = math.inf
@@ -106,6 +107,7 @@ def update_estimate(f, ticks):
     f.rto = ((f.rttvar4 << 3) + f.srtt8 >> 3) * f.tick
     if f.rto_margin > 0:
         f.rto = max(f.rto, f.srtt8 / 8 * f.tick + f.rto_margin)
+    set_interval(f)
     f.settled_from = math.inf
     if f.srtt8 == srtt8 and f.rttvar4 == rttvar4 and ticks < MANY:
         f.settled_from = (ticks + EDGE) * f.tick if ticks > 1 else 0.0
@@ -113,21 +115,38 @@ def update_estimate(f, ticks):
 
 
 @compiled
-def timeout_interval(f):
+def set_interval(f):
+    """Set the time in which the timer expires, s, after the RTO or the backoff has changed."""
     interval = max(f.rto, f.min_rto) * f.backoff
     if f.coarse_timer != 0:
         interval = max(f.rto * f.backoff, f.min_rto)
-    return max(min(interval, f.max_rto), 2 * f.tick)
+    f.interval = max(min(interval, f.max_rto), 2 * f.tick)
 
 
 @compiled
 def restart_timer(f, now):
-    interval = timeout_interval(f)
     if f.coarse_timer != 0:
-        at = ticks_by(f, now) + math.ceil(interval / f.tick)
-        f.deadline = at * f.tick - f.clock_phase
+        f.deadline = coarse_deadline(f, now)
     else:
-        f.deadline = now + interval
+        f.deadline = now + f.interval
+
+
+@not_inlined
+def coarse_deadline(f, now):
+    at = ticks_by(f, now) + math.ceil(f.interval / f.tick)
+    return at * f.tick - f.clock_phase
+
+
+@compiled
+def reset_backoff(f):
+    if f.backoff != 1:
+        end_backoff(f)
+
+
+@not_inlined
+def end_backoff(f):
+    f.backoff = 1
+    set_interval(f)
 
 
 @compiled
@@ -139,6 +158,7 @@ def back_off(f):
         f.rttvar4 += f.srtt8 >> 3
         f.srtt8 = 0
         f.settled_from = math.inf
+    set_interval(f)
 
 
 @compiled
@@ -147,10 +167,10 @@ def time_acknowledged(f, now, ack, rtt):
     6298, 5.3). If nothing is outstanding, its expiry has no effect, as if it had stopped (5.2)."""
     if f.timestamps != 0 and rtt > 0:
         measure(f, now, rtt)
-        f.backoff = 1
+        reset_backoff(f)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0
-        f.backoff = 1
+        reset_backoff(f)
         if f.timestamps == 0:
             measure(f, now, now - f.timed_at)
     restart_timer(f, now)

@@ -21,6 +21,7 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import in_force
+from tcpcc.transport.rto import reset_backoff
 from tcpcc.transport.undo import note_answer, was_the_last
 from tcpcc.transport.unused import is_used
 
@@ -365,7 +366,7 @@ def fill_loss_sample(f, now, transmits, flight):
         fill_of_packets(f, a)
 
 
-@compiled
+@not_inlined
 def report_marks(f, now):
     """An ACK reports marks: reduce the window as for a loss, and set CWR.
 
@@ -447,8 +448,13 @@ def fill_event(f, now):
 def report_delivery(f, now):
     """With `every_ack`: call ``on_ack`` for the packets delivered with the current ACK, once."""
     d = delivery_at(f.delivery, 0)
-    if d.news == 0 or f.every_ack == 0:
-        return
+    if d.news != 0 and f.every_ack != 0:
+        report_news(f, d, now)
+
+
+@not_inlined
+def report_news(f, d, now):
+    """:func:`report_delivery` of an ACK that reports deliveries."""
     a = fill_event(f, now)
     a.acked = d.held_acked
     a.limited = d.held_limited
@@ -519,7 +525,7 @@ def undo_recovery(f, now):
     f.phase = OPEN
     f.dupacks = 0
     f.inflation = 0
-    f.backoff = 1
+    reset_backoff(f)
     f.recover = f.high_ack  # the next loss is a new one
     f.next_seq = f.max_seq + 1
     undo_cut(f, now)

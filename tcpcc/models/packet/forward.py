@@ -46,7 +46,7 @@ from tcpcc.models.packet.packet_records import (
     queued_at,
 )
 from tcpcc.models.packet.packets import ack_packet, at_hop, place_in_pool, size_of, write_packet
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, trace
+from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_of, trace
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR, tcp_at
@@ -318,13 +318,14 @@ def linger(link, time, since):
 
 @compiled
 def record_crossing(w, link, time, begin, size, waiting):
+    k = bin_of(w, time)
     if time <= w.duration:
-        b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+        b = link_bin_at(link.bins, min(k, w.n_bins - 1))
         b.arrived += 1
         if begin > time:
             b.queue_max = max(b.queue_max, waiting + 1.0)
     if begin > time:
-        add_waiting(w, link, time, begin, 1.0)
+        add_waiting_from(w, link, k, time, begin, 1.0)
     add_sending(w, link, begin, link.busy_until, 8 * size, 1.0)
 
 
@@ -382,13 +383,12 @@ def put_alone(w, link, p, time):
 
 
 @compiled
-def reach_receiver(w, flow, p, time):
+def reach_receiver(w, flow, tcp, p, time):
     """A data packet reaches its receiver; returns whether an ACK is due."""
     if flow.kind == CBR:
-        cbr_at(w.cbr, flow.index).arrived += 1
+        cbr_at(w.cbr, p.flow).arrived += 1
         note_delivery(w, flow, p.seq, time)
         return False
-    tcp = tcp_at(w.tcp, flow.index)
     before = tcp.delivered
     due = receiver.receive_data(tcp, time, p.seq, p.trigger)
     if p.header != 0:
@@ -439,9 +439,10 @@ def forward(w, flow, p, time):
         if h.then == OVERTAKEN:
             put_alone(w, link, p, time)
             return
-        if not reach_receiver(w, flow, p, time):
+        tcp = tcp_at(w.tcp, p.flow)
+        if not reach_receiver(w, flow, tcp, p, time):
             return
-        p = ack_packet(w, flow, p.seq, p.header)
+        p = ack_packet(flow, tcp, p.seq, p.header)
         size = flow.ack_size
 
 

@@ -82,8 +82,9 @@ def empty_outbox(w, flow, tcp, now):
             b.sent += 1
             if again:
                 b.retransmitted += 1
-            cwnd = window_at(tcp.state, 0).cwnd
-            trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
+            if flow.traced != 0:
+                cwnd = window_at(tcp.state, 0).cwnd
+                trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
             send_packet(w, flow, data_packet(flow, seq, out.again, header), now)
         tcp.outbox_count = 0
@@ -220,8 +221,8 @@ def handle_data(w, flow, p, now):
     """A data packet reaches its receiver through an event."""
     tcp = tcp_at(w.tcp, flow.index)
     held = tcp.held_until
-    if reach_receiver(w, flow, p, now):
-        send_packet(w, flow, ack_packet(w, flow, p.seq, p.header), now)
+    if reach_receiver(w, flow, tcp, p, now):
+        send_packet(w, flow, ack_packet(flow, tcp, p.seq, p.header), now)
     else:
         hold_ack(w, flow, tcp, held, now)
 
@@ -311,8 +312,8 @@ def handle_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     due, header = take_held_ack(w, flow, order)
     if due:
-        seq = tcp_at(w.tcp, ident).expected - 1
-        send_packet(w, flow, ack_packet(w, flow, seq, header), now)
+        tcp = tcp_at(w.tcp, ident)
+        send_packet(w, flow, ack_packet(flow, tcp, tcp.expected - 1, header), now)
     if flow.conversation != 0:
         leave_place(w, flow)
 

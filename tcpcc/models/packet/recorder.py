@@ -28,8 +28,13 @@ def bin_of(w, time):
 @compiled
 def add_waiting(w, link, begin, end, packets):
     """Add `packets` waiting from `begin` to `end` to the time integral of the queue."""
+    add_waiting_from(w, link, bin_of(w, begin), begin, end, packets)
+
+
+@compiled
+def add_waiting_from(w, link, k, begin, end, packets):
+    """:func:`add_waiting`, if `begin` is in bin `k`."""
     bins, n_bins, interval = link.bins, w.n_bins, w.interval
-    k = bin_of(w, begin)
     end = min(end, w.duration)
     while begin < end and k < n_bins:
         edge = min(end, (k + 1) * interval)

@@ -130,10 +130,11 @@ def retime_scheduled(w, link, ident, now, rate):
 
 @not_inlined
 def reschedule(w, i, time):
-    """Give the event at place `i` of the heap another time, and rebuild the heap."""
+    """Give the event at place `i` of the event list another time, and build the list anew."""
     event_at(w.heap, i).time = time
     size = w.heap_size
     w.heap_size = 0
+    w.in_order = 1
     for k in range(size):
         e = event_at(w.heap, k)
         t = e.time

@@ -1,4 +1,7 @@
-"""The event list: a binary heap of events, ordered by time; ties are resolved as in ns-2.
+"""The event list: events in the order of time; ties are resolved as in ns-2.
+
+A short list is sorted: most events are followed by one that comes soon after, and few others have
+to move. A long list is a binary heap. A sorted list is a heap too.
 
 Simultaneous events are handled in the order in which a simulator with one event per hop would have
 scheduled them:
@@ -17,8 +20,11 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
+
+#: Events of a sorted list, at most.
+IN_ORDER = 32
 
 
 @compiled
@@ -65,14 +71,12 @@ def sift_up(w, i, time, since, order, kind, ident):
 def sift_down(w, time, since, order, kind, ident):
     """Place an event at the root or below; it replaces the root's event."""
     i = 0
-    size = w.heap_size
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        least = event_at(w.heap, child)
+    child = 1
+    size, heap = w.heap_size, w.heap
+    while child < size:
+        least = event_at(heap, child)
         if child + 1 < size:
-            right = event_at(w.heap, child + 1)
+            right = event_at(heap, child + 1)
             if before(right.time, right.since, right.order, least):
                 least = right
                 child += 1
@@ -80,6 +84,43 @@ def sift_down(w, time, since, order, kind, ident):
             break
         move_event(w, i, least)
         i = child
+        child = 2 * i + 1
+    place_event(w, i, time, since, order, kind, ident)
+
+
+@not_inlined
+def sift_first(w, time, since, order, kind, ident):
+    sift_down(w, time, since, order, kind, ident)
+
+
+@compiled
+def replace_first(w, time, since, order, kind, ident):
+    """Place an event that takes the place of the first one."""
+    if w.in_order == 0:
+        sift_first(w, time, since, order, kind, ident)
+        return
+    heap, last = w.heap, w.heap_size - 1
+    i = 0
+    while i < last:
+        following = event_at(heap, i + 1)
+        if before(time, since, order, following):
+            break
+        move_event(w, i, following)
+        i += 1
+    place_event(w, i, time, since, order, kind, ident)
+
+
+@not_inlined
+def insert(w, time, since, order, kind, ident):
+    """Place an event in a list that has one more place for it."""
+    i = w.heap_size - 1
+    if w.in_order == 0 or i >= IN_ORDER:
+        w.in_order = 0
+        sift_up(w, i, time, since, order, kind, ident)
+        return
+    while i > 0 and before(time, since, order, event_at(w.heap, i - 1)):
+        move_event(w, i, event_at(w.heap, i - 1))
+        i -= 1
     place_event(w, i, time, since, order, kind, ident)
 
 
@@ -88,12 +129,26 @@ def push(w, time, since, order, kind, ident):
     """Add an event; it takes the place that :func:`vacate_first` has left, if any."""
     if w.vacant != 0:
         w.vacant = 0
-        sift_down(w, time, since, order, kind, ident)
+        replace_first(w, time, since, order, kind, ident)
         return
     w.heap_size += 1
     if w.heap_size + MARGIN > w.heap_room:
         w.need = 1
-    sift_up(w, w.heap_size - 1, time, since, order, kind, ident)
+    insert(w, time, since, order, kind, ident)
+
+
+@not_inlined
+def put_in_order(w):
+    """Sort a heap that has become short."""
+    size = w.heap_size
+    w.heap_size = 0
+    w.in_order = 1
+    for k in range(size):
+        e = event_at(w.heap, k)
+        time, since, order = e.time, e.since, e.order
+        kind, ident = np.int64(e.kind), np.int64(e.id)
+        w.heap_size += 1
+        insert(w, time, since, order, kind, ident)
 
 
 @compiled
@@ -107,13 +162,15 @@ def schedule(w, time, kind, ident):
     push(w, time, w.now, next_order(w), kind, ident)
 
 
-@compiled
+@not_inlined
 def drop_first(w):
     w.heap_size -= 1
     if w.heap_size > 0:
         last = event_at(w.heap, w.heap_size)
         kind = np.int64(last.kind)
-        sift_down(w, last.time, last.since, last.order, kind, np.int64(last.id))
+        replace_first(w, last.time, last.since, last.order, kind, np.int64(last.id))
+        if w.in_order == 0 and w.heap_size < IN_ORDER // 2:
+            put_in_order(w)
 
 
 @compiled
@@ -146,7 +203,7 @@ def advance_flight(w, lane, ident, kind):
     """The first packet of a lane has arrived; the next one takes its entry on the event list."""
     lane.flight_head += 1
     if lane.flight_head == lane.flight_tail:
-        drop_first(w)
+        vacate_first(w)
     else:
         p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
-        sift_down(w, p.time, p.since, p.order, kind, ident)
+        replace_first(w, p.time, p.since, p.order, kind, ident)

@@ -12,7 +12,15 @@ from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import conversation_at, item_at
 from tcpcc.models.packet.changes import change_link
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
-from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
+from tcpcc.models.packet.event_list import (
+    advance_flight,
+    close_vacancy,
+    drop_first,
+    next_order,
+    push,
+    schedule,
+    vacate_first,
+)
 from tcpcc.models.packet.forward import (
     reach_receiver,
     set_open,
@@ -60,6 +68,7 @@ from tcpcc.models.packet.recorder import (
 from tcpcc.models.packet.scheduled import (
     count_waiting,
     release_queue,
+    send_here,
     send_packet,
     serve_next,
 )
@@ -86,7 +95,7 @@ def empty_outbox(w, flow, tcp, now):
                 cwnd = window_at(tcp.state, 0).cwnd
                 trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            send_packet(w, flow, data_packet(flow, seq, out.again, header), now)
+            send_here(w, flow, data_packet(flow, seq, out.again, header), now)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -170,6 +179,7 @@ def handle_arrival(w, kind, ident):
         handle_data(w, flow, p, now)
     else:
         send_packet(w, flow, p, now)
+    close_vacancy(w)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -188,7 +198,7 @@ def take_arrived(w, kind, ident):
         advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
     else:
         free_place(w, ident)
-        drop_first(w)
+        vacate_first(w)
     return p, now
 
 
@@ -363,6 +373,7 @@ def handle_start(w, ident, now):
         return
     set_open(w, flow, 1)
     flow.bin = bin_of(w, now)
+    flow.bin_end = 0.0
     tcp = tcp_at(w.tcp, ident)
     if flow.item < flow.last_item and item_at(w.items, flow.item).gap == 0:
         hand_over(w, flow, tcp, now)

@@ -117,6 +117,13 @@ def trace_ack(w, flow, time, event, seq, value, trigger, low, high):
 @compiled
 def sample_flow(w, flow, now):
     """Write the flow's window and its recorded state into the bins that ended before `now`."""
+    if now >= flow.bin_end:
+        write_sample(w, flow, now)
+
+
+@not_inlined
+def write_sample(w, flow, now):
+    """:func:`sample_flow`, if a bin has ended."""
     while flow.bin < w.n_bins and (flow.bin + 1) * w.interval <= now:
         tcp = tcp_at(w.tcp, flow.index)
         s = window_at(tcp.state, 0)
@@ -127,3 +134,4 @@ def sample_flow(w, flow, now):
             b.rtt = tcp.recent_rtt
         note_state(flow_notes_at(flow.noted, 0), tcp.state, flow.bin)
         flow.bin += 1
+    flow.bin_end = (flow.bin + 1) * w.interval if flow.bin < w.n_bins else math.inf

@@ -33,6 +33,7 @@ class Schedule:
         self._n_changes = 0
         w = world.w[0]
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
+        w["in_order"] = 1
         w["changes"] = address(self._changes)
 
     def beginning(self) -> None:

@@ -45,6 +45,12 @@ from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
 @not_inlined
 def send_packet(w, flow, p, time):
     """Send a packet over the link of its hop, scheduled or not."""
+    send_here(w, flow, p, time)
+
+
+@compiled
+def send_here(w, flow, p, time):
+    """:func:`send_packet`, inlined where it is called most."""
     link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
     if link.scheduled != 0:
         enter_scheduled(w, link, flow, p, time)

@@ -210,6 +210,7 @@ def handle_next_train(w, x):
         close_vacancy(w)
     elif kind <= ARRIVAL:
         leave_link(w, x, kind, ident)
+        close_vacancy(w)
     else:
         handle_rest(w, x, kind, ident, now, e.order)
 

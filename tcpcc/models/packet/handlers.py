@@ -15,7 +15,6 @@ from tcpcc.models.packet.conversations import hand_over, leave_place, note_items
 from tcpcc.models.packet.event_list import (
     advance_flight,
     close_vacancy,
-    drop_first,
     next_order,
     push,
     schedule,
@@ -434,6 +433,7 @@ def handle_departure(w, ident, now):
 @not_inlined
 def handle_change(w, ident, now):
     """A scheduled change of a link, or of a flow's receive window."""
+    close_vacancy(w)  # a change of a link moves events
     c = change_at(w.changes, ident)
     if c.flow >= 0:
         flow = flow_at(w.flows, c.flow)
@@ -481,12 +481,14 @@ def handle_rare(w, kind, ident, now, order):
     handle_other(w, kind, ident, now, order)
     if w.turn != 0:
         finish_turn(w, flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
+    close_vacancy(w)
 
 
 @compiled
 def handle_other(w, kind, ident, now, order):
-    """Handle an event that is not the arrival of a packet."""
-    drop_first(w)
+    """Handle an event that is not the arrival of a packet; its place on the list stays for the
+    first event that it adds, until :func:`close_vacancy`."""
+    vacate_first(w)
     if kind == RETRANSMISSION_TIMER:
         handle_retransmission_timer(w, ident, now, order)
     elif kind == CBR_PACKET:

@@ -190,6 +190,7 @@ def handle_rest(w, x, kind, ident, now, order):
         handle_other(w, kind, ident, now, order)
         if w.turn != 0:
             go_on_sending(w, x, w.flow, now)
+        close_vacancy(w)
 
 
 @compiled

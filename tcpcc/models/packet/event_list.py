@@ -24,7 +24,7 @@ from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
 
 #: Events of a sorted list, at most.
-IN_ORDER = 32
+IN_ORDER = 64
 
 
 @compiled
@@ -88,16 +88,11 @@ def sift_down(w, time, since, order, kind, ident):
     place_event(w, i, time, since, order, kind, ident)
 
 
-@not_inlined
-def sift_first(w, time, since, order, kind, ident):
-    sift_down(w, time, since, order, kind, ident)
-
-
 @compiled
 def replace_first(w, time, since, order, kind, ident):
     """Place an event that takes the place of the first one."""
     if w.in_order == 0:
-        sift_first(w, time, since, order, kind, ident)
+        sift_down(w, time, since, order, kind, ident)
         return
     heap, last = w.heap, w.heap_size - 1
     i = 0
@@ -110,10 +105,13 @@ def replace_first(w, time, since, order, kind, ident):
     place_event(w, i, time, since, order, kind, ident)
 
 
-@not_inlined
+@compiled
 def insert(w, time, since, order, kind, ident):
-    """Place an event in a list that has one more place for it."""
-    i = w.heap_size - 1
+    """Place one more event."""
+    i = w.heap_size
+    w.heap_size += 1
+    if w.heap_size + MARGIN > w.heap_room:
+        w.need = 1
     if w.in_order == 0 or i >= IN_ORDER:
         w.in_order = 0
         sift_up(w, i, time, since, order, kind, ident)
@@ -124,17 +122,14 @@ def insert(w, time, since, order, kind, ident):
     place_event(w, i, time, since, order, kind, ident)
 
 
-@compiled
+@not_inlined
 def push(w, time, since, order, kind, ident):
     """Add an event; it takes the place that :func:`vacate_first` has left, if any."""
     if w.vacant != 0:
         w.vacant = 0
         replace_first(w, time, since, order, kind, ident)
-        return
-    w.heap_size += 1
-    if w.heap_size + MARGIN > w.heap_room:
-        w.need = 1
-    insert(w, time, since, order, kind, ident)
+    else:
+        insert(w, time, since, order, kind, ident)
 
 
 @not_inlined
@@ -147,7 +142,6 @@ def put_in_order(w):
         e = event_at(w.heap, k)
         time, since, order = e.time, e.since, e.order
         kind, ident = np.int64(e.kind), np.int64(e.id)
-        w.heap_size += 1
         insert(w, time, since, order, kind, ident)
 
 

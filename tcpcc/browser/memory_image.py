@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.machine import rule_at
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 FIRST = 2**20
 """Address of the first array; the module's constants and its stack are below."""

@@ -18,7 +18,7 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.handlers import flush, run_events
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.results import convergence, metrics
 from tcpcc.results.figure import colour

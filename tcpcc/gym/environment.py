@@ -20,7 +20,7 @@ except ImportError:
     raise TcpccError(wanted) from None
 
 from tcpcc.gym.step_agent import AGENT, MOST, Hand, Interval, bounds, checked, observed, reward_of
-from tcpcc.models.packet.compiled import CompiledSimulation
+from tcpcc.models.packet.compiled_driver import CompiledSimulation
 from tcpcc.scenario import CBR, Flow, Scenario, units
 
 if TYPE_CHECKING:

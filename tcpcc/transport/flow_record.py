@@ -75,8 +75,8 @@ ROUNDS: dict[str, type] = {
     "window_decay": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
-    "deadline": float, "rto": float, "interval": float, "backoff": int, "timed_seq": int, "timed_at": float,
-    "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
+    "deadline": float, "interval": float, "rto": float, "backoff": int, "timed_seq": int,
+    "timed_at": float, "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
     "timing": FLAG, "timestamps": FLAG, "coarse_timer": FLAG,
     "clock_phase": float, "last_tick": float, "last_tick_low": float,
     "settled_from": float, "settled_until": float, "srtt8": int, "rttvar4": int,

@@ -16,7 +16,7 @@ from tcpcc.browser import choices, control
 from tcpcc.browser.page_data import PageData
 from tcpcc.browser.page_text import page as text_of
 from tcpcc.engine.streams import entropy, seed_stream
-from tcpcc.models.packet.compiled import CompiledSimulation
+from tcpcc.models.packet.compiled_driver import CompiledSimulation
 from tcpcc.transport.flow_record import TCP_FLOW
 
 LARGEST = 400_000

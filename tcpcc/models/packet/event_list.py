@@ -11,7 +11,7 @@ scheduled them:
    next;
 3. by the link's number.
 
-The order of insertion cannot be used: `forward` inserts packets earlier or later than such a
+The order of insertion cannot be used: `links.transit` inserts packets earlier or later than such a
 simulator. Ties are common if link rates are multiples of each other, and their order decides which
 packets are dropped.
 """

@@ -10,7 +10,6 @@ import numpy as np
 from tcpcc.engine.jit import Caller, compiled, entry, not_inlined
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import conversation_at, item_at
-from tcpcc.models.packet.changes import change_link
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import (
     advance_flight,
@@ -20,12 +19,11 @@ from tcpcc.models.packet.event_list import (
     schedule,
     vacate_first,
 )
-from tcpcc.models.packet.forward import (
-    reach_receiver,
-    set_open,
-    wake_queue,
-)
 from tcpcc.models.packet.headers import read_at_sender, write_header
+from tcpcc.models.packet.links.changes import change_link
+from tcpcc.models.packet.links.fifo import wake_queue
+from tcpcc.models.packet.links.scheduler import count_waiting, release_queue, serve_next
+from tcpcc.models.packet.links.transit import reach_receiver, send_here, send_packet
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
@@ -52,6 +50,7 @@ from tcpcc.models.packet.packet_records import (
     change_at,
     event_at,
     flow_at,
+    hop_at,
     lane_at,
     link_at,
     packet_at,
@@ -64,15 +63,19 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
-from tcpcc.models.packet.scheduled import (
-    count_waiting,
-    release_queue,
-    send_here,
-    send_packet,
-    serve_next,
-)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window_at
+
+
+@compiled
+def set_open(w, flow, value):
+    """A source opens (1) or closes (0); every link on its paths counts it once."""
+    for i in range(flow.n_hops):
+        hop = hop_at(w.hops, flow.path + i)
+        if hop.again == 0:
+            link_at(hop.link, 0).open += (value - flow.open) * flow.count
+    flow.open = value
+
 
 # ------------------------------------------------------------------------------- sending
 

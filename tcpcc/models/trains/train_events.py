@@ -30,8 +30,8 @@ from tcpcc.models.packet.event_list import (
     schedule,
     vacate_first,
 )
-from tcpcc.models.packet.forward import clear_queue_sample, set_open
-from tcpcc.models.packet.handlers import handle_other, set_timers
+from tcpcc.models.packet.handlers import handle_other, set_open, set_timers
+from tcpcc.models.packet.links.queue_sample import clear_queue_sample
 from tcpcc.models.packet.packet_records import (
     ACK_TIMER,
     ARRIVAL,

@@ -6,7 +6,8 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.models.packet.event_list import push
-from tcpcc.models.packet.forward import leave_queue
+from tcpcc.models.packet.links.fifo import leave_queue
+from tcpcc.models.packet.links.scheduler import serve_next
 from tcpcc.models.packet.packet_records import (
     ARRIVAL,
     DEPARTURE,
@@ -17,7 +18,6 @@ from tcpcc.models.packet.packet_records import (
     queued_at,
 )
 from tcpcc.models.packet.recorder import add_sending, add_waiting
-from tcpcc.models.packet.scheduled import serve_next
 
 
 @not_inlined

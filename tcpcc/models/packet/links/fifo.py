@@ -1,55 +1,26 @@
-"""FIFO links: a packet needs an event only at hops where other packets or timers can interfere.
+"""FIFO links: the departure of a packet is known when it arrives.
 
-When a packet arrives at a FIFO link, its departure time is already known. If this link is the only
-feeder of the next link (or of the receiver), packets reach it in the order in which they are
-handled here. The packet is then forwarded at once, with its future arrival time. It waits for an
-event only where flows meet or a timer could interfere.
+A link without a queue only keeps its transmitter busy. Stages of jitter and aggregation delay
+packets; on a link with fluid in it (hybrid) a packet waits for the fluid before it.
 """
 
 import math
 
-import numpy as np
-
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import flow_bin_at, link_bin_at
-from tcpcc.models.packet.event_list import before, push
-from tcpcc.models.packet.headers import (
-    count_marks,
-    hide_words,
-    read_at_receiver,
-    release_header,
-    show_header,
-    take_verdict,
-)
+from tcpcc.models.bins import link_bin_at
+from tcpcc.models.packet.headers import count_marks, show_header, take_verdict
+from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
 from tcpcc.models.packet.packet_records import (
-    ALONE,
-    ARRIVAL,
-    BEHIND,
-    BY_EVENT,
-    DELIVER,
-    DROP,
     ELSEWHERE,
     FAR_BEHIND,
     IN_FLUID,
-    MARGIN,
-    NEXT_LINK,
-    OVERTAKEN,
     TRACKED,
-    UNTRACKED,
-    cbr_at,
     fluid_link_at,
-    hop_at,
-    lane_at,
-    link_at,
-    packet_at,
     queued_at,
 )
-from tcpcc.models.packet.packets import ack_packet, at_hop, place_in_pool, size_of, write_packet
-from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_of, trace
+from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_of
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
-from tcpcc.transport import receiver
-from tcpcc.transport.flow_record import CBR, tcp_at
 
 
 @compiled
@@ -78,59 +49,6 @@ def leave_queue(link, time, since):
 
 
 @compiled
-def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
-    """Fill a discipline's sample for the arriving packet `p`; returns the sample."""
-    q = queue_sample_at(link.sample, 0)
-    q.now = time
-    q.queue = waiting
-    q.queue_bytes = link.queue_bytes
-    q.size = size
-    q.arrivals = 1.0
-    q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
-    if link.rate > 0:
-        q.rate = link.rate
-    q.delay = link.delay
-    q.limit = link.capacity / size if link.in_bytes != 0 else link.capacity
-    q.full = 1.0 if full else 0.0
-    q.flow = flow.ident
-    q.flows = link.open
-    q.traffic_class = flow.traffic_class
-    q.drop = 0.0
-    q.mark = 0.0
-    show_header(w, q, link, flow, p.header)
-    if link.scheduled == 0:  # the only inner queue is the link's own
-        number_at(link.each, 0).value = waiting
-        number_at(link.each, 1).value = link.queue_bytes
-    return q
-
-
-@not_inlined
-def clear_queue_sample(link, q):
-    """Fill a discipline's sample without a packet: the packet's fields are NaN."""
-    q.size = math.nan
-    q.arrivals = math.nan
-    q.full = math.nan
-    q.flow = math.nan
-    q.traffic_class = math.nan
-    q.ecn = math.nan
-    q.ect = math.nan
-    q.words = math.nan
-    hide_words(link)
-    q.sojourn = math.nan
-    q.again = math.nan
-    q.evicted = math.nan
-    q.inner_queue = math.nan
-    q.inner_bytes = math.nan
-    q.idle = math.nan
-    q.limit = math.nan if link.in_bytes != 0 else link.capacity
-    q.flows = link.open
-    q.queue_bytes = link.queue_bytes
-    if link.rate > 0:
-        q.rate = link.rate
-    q.delay = link.delay
-
-
-@compiled
 def refuses(w, link, flow, p, time, since, size, waiting):
     """Whether the link drops packet `p`, which arrives at `time` while `waiting` others wait.
 
@@ -151,19 +69,6 @@ def refuses(w, link, flow, p, time, since, size, waiting):
         apply_discipline(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
         return full or not take_verdict(w, q, link, p.header, time)
     return full
-
-
-@compiled
-def wake_queue(link, now, since):
-    """Run the timer of the link's discipline; returns its next expiry time."""
-    q = queue_sample_at(link.sample, 0)
-    waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
-    clear_queue_sample(link, q)
-    q.queue = waiting
-    if link.scheduled == 0:
-        number_at(link.each, 0).value = waiting
-        number_at(link.each, 1).value = link.queue_bytes
-    return run_timer(link, now)
 
 
 @compiled
@@ -330,127 +235,13 @@ def record_crossing(w, link, time, begin, size, waiting):
 
 
 @compiled
-def note_drop(w, flow, link, time, p, arrives):
-    """Record a drop; `arrives`: whether the record does not count the packet's arrival yet."""
-    flow.dropped += 1
-    if time <= w.duration:
-        k = min(bin_of(w, time), w.n_bins - 1)
-        if p.hop < flow.n_forward:
-            flow_bin_at(flow.bins, k).dropped += 1
-        else:
-            flow_bin_at(flow.bins, k).acks_dropped += 1
-        if link.recorded != 0:
-            b = link_bin_at(link.bins, k)
-            b.drops += flow.count
-            if arrives:
-                b.arrived += flow.count
-    trace(w, flow, time, DROP, p.seq, float(link.ident))
-
-
-@compiled
-def put_in_flight(w, link, p, time):
-    """Put a packet into a lane until it arrives, at `time`.
-
-    It goes into the joint lane of several links if it arrives after all packets there, else into
-    the link's own lane.
-    """
-    since = link.begin
-    order = link.behind * BEHIND + link.ident
-    lane = lane_at(link.lane, 0)
-    if link.joint != 0 and not before(time, since, order, lane_at(link.joint, 0)):
-        lane = lane_at(link.joint, 0)
-    lane.time = time
-    lane.since = since
-    lane.order = order
-    record = packet_at(lane.flight, lane.flight_tail & lane.flight_mask)
-    record.time = time
-    record.since = since
-    record.order = order
-    write_packet(p, record)
-    if lane.flight_head == lane.flight_tail:
-        push(w, time, since, order, ARRIVAL, lane.ident)
-    lane.flight_tail += 1
-    if lane.flight_tail - lane.flight_head + MARGIN > lane.flight_mask:
-        w.need = 1
-
-
-@not_inlined
-def put_alone(w, link, p, time):
-    """Give a packet its own event, at `time`, because later packets may overtake it."""
-    place = place_in_pool(w, p)
-    packet_at(w.pool, place).time = time
-    push(w, time, link.begin, link.ident, ALONE, place)
-
-
-@compiled
-def reach_receiver(w, flow, tcp, p, time):
-    """A data packet reaches its receiver; returns whether an ACK is due."""
-    if flow.kind == CBR:
-        cbr_at(w.cbr, p.flow).arrived += 1
-        note_delivery(w, flow, p.seq, time)
-        return False
-    before = tcp.delivered
-    due = receiver.receive_data(tcp, time, p.seq, p.trigger)
-    if p.header != 0:
-        due = read_at_receiver(w, flow, tcp, p.header, due)
-    if tcp.delivered != before:
-        note_delivery(w, flow, p.seq, time)
-    return due
-
-
-@compiled
-def note_delivery(w, flow, seq, time):
-    if time <= w.duration:
-        if seq > 0 or flow.handshake == 0:
-            flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
-        trace(w, flow, time, DELIVER, seq, 0.0)
-
-
-@compiled
-def forward(w, flow, p, time):
-    """Forward a packet from its hop on until it is dropped, waits for an event or is consumed."""
-    since = w.since
-    size = size_of(flow, p)
-    hops, path = w.hops, flow.path
-    while True:
-        h = hop_at(hops, path + p.hop)
-        link = link_at(h.link, 0)
-        if h.count == 1 and link.tracked == UNTRACKED:
-            link.arrived += 1
-            since = occupy(link, time, size)
-            time = since + (link.duration + link.delay)
-        else:
-            arrival = time
-            if h.count == 1 and link.tracked == TRACKED:
-                time = cross(w, link, flow, p, arrival, since, size)
-            else:
-                time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
-            since = link.begin
-            if time < 0:
-                note_drop(w, flow, link, arrival, p, True)
-                release_header(w, p.header)
-                return
-        p = at_hop(p, p.hop + 1)
-        if h.then == NEXT_LINK:
-            continue
-        if h.then == BY_EVENT:
-            put_in_flight(w, link, p, time)
-            return
-        if h.then == OVERTAKEN:
-            put_alone(w, link, p, time)
-            return
-        tcp = tcp_at(w.tcp, p.flow)
-        if not reach_receiver(w, flow, tcp, p, time):
-            return
-        p = ack_packet(flow, tcp, p.seq, p.header)
-        size = flow.ack_size
-
-
-@compiled
-def set_open(w, flow, value):
-    """A source opens (1) or closes (0); every link on its paths counts it once."""
-    for i in range(flow.n_hops):
-        hop = hop_at(w.hops, flow.path + i)
-        if hop.again == 0:
-            link_at(hop.link, 0).open += (value - flow.open) * flow.count
-    flow.open = value
+def wake_queue(link, now, since):
+    """Run the timer of the link's discipline; returns its next expiry time."""
+    q = queue_sample_at(link.sample, 0)
+    waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
+    clear_queue_sample(link, q)
+    q.queue = waiting
+    if link.scheduled == 0:
+        number_at(link.each, 0).value = waiting
+        number_at(link.each, 1).value = link.queue_bytes
+    return run_timer(link, now)

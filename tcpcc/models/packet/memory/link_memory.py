@@ -13,7 +13,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.queue_memory import QueueMemory
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.network import Link
 
 

@@ -193,6 +193,21 @@ def comes_next(w):
 
 
 @compiled
+def goes_on(w, until):
+    """Whether an event up to time `until` can be handled now: no driver must make room first, nor
+    respond to Ctrl-C."""
+    if w.need != 0 or w.heap_size == 0 or w.events >= w.pause:
+        return False
+    return event_at(w.heap, 0).time <= until
+
+
+@compiled
+def next_time(w):
+    """The time of the next event; infinite if there is none."""
+    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+
+
+@compiled
 def advance_flight(w, lane, ident, kind):
     """The first packet of a lane has arrived; the next one takes its entry on the event list."""
     lane.flight_head += 1

@@ -14,7 +14,9 @@ from tcpcc.models.packet.conversations import hand_over, leave_place, note_items
 from tcpcc.models.packet.event_list import (
     advance_flight,
     close_vacancy,
+    goes_on,
     next_order,
+    next_time,
     push,
     schedule,
     vacate_first,
@@ -542,9 +544,7 @@ def run_events(world, until):
     """
     w = world_at(world, 0)
     continue_pending(w)
-    while (
-        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
-    ):
+    while goes_on(w, until):
         handle_next(w)
     return w.need != 0 or w.events >= w.pause
 
@@ -560,7 +560,7 @@ def step_once(world):
         continue_pending(w)
     elif w.need == 0 and w.heap_size > 0:
         handle_next(w)
-    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+    return next_time(w)
 
 
 @entry

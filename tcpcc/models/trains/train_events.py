@@ -25,7 +25,9 @@ from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import (
     close_vacancy,
     drop_first,
+    goes_on,
     next_order,
+    next_time,
     push,
     schedule,
     vacate_first,
@@ -232,9 +234,7 @@ def run_trains(world, more, until):
     w = world_at(world, 0)
     x = trains_at(more, 0)
     go_on_pending(w, x)
-    while (
-        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
-    ):
+    while goes_on(w, until):
         handle_next_train(w, x)
     return w.need != 0 or w.events >= w.pause
 
@@ -251,7 +251,7 @@ def step_trains(world, more):
         go_on_pending(w, x)
     elif w.need == 0 and w.heap_size > 0:
         handle_next_train(w, x)
-    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+    return next_time(w)
 
 
 @entry

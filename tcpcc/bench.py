@@ -73,7 +73,7 @@ def speed(
 
 def events_per_packet(case: Scenario) -> float:
     """Events of the compiled driver for each data packet that the bottleneck sent."""
-    from tcpcc.models.packet.compiled import CompiledSimulation
+    from tcpcc.models.packet.compiled_driver import CompiledSimulation
 
     simulation = CompiledSimulation(case)
     simulation.advance(case.duration)

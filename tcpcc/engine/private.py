@@ -9,7 +9,8 @@ private                                             why
 ``codegen.JITCodeLibrary`` with                     a function that is only a part of others is
 ``_raise_if_finalized``, ``_finalized``,            neither optimised nor loaded, which is most of
 ``_linking_libraries``, ``_reload_init``,           an engine's compile time (`PartCompiler`)
-``_final_module``, ``_get_module_for_linking``
+``_final_module``, ``_get_module_for_linking``,
+``.add_ir_module``, ``cgutils.normalize_ir_text``
 ``compiler.CompilerBase``, ``DefaultPassBuilder``,  they insert that library into the compiler
 ``compiler_machinery``, ``AnnotateTypes``
 ``caching.FunctionCache`` with ``_impl_class``,     a function has its own cache folder; code loads
@@ -30,6 +31,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,6 +40,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import binding as llvm
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.codegen import JITCodeLibrary
@@ -72,6 +75,8 @@ USED = (
     "numba.core.caching:FunctionCache.load_overload",
     "numba.core.caching:FunctionCache.save_overload",
     "numba.core.cgutils:if_unlikely",
+    "numba.core.cgutils:normalize_ir_text",
+    "numba.core.codegen:JITCodeLibrary.add_ir_module",
     "numba.core.codegen:JITCodeLibrary._get_module_for_linking",
     "numba.core.codegen:JITCodeLibrary._raise_if_finalized",
     "numba.core.codegen:JITCodeLibrary.finalize",
@@ -118,6 +123,9 @@ def missing() -> list[str]:
 # ------------------------------------------------------------------ parts of other functions
 
 
+_NO_EXCEPTION = re.compile(r'^ *store [^=\n]*\* null, [^=\n]* %"excinfo[.0-9]*"\n', re.MULTILINE)
+
+
 class _Part(JITCodeLibrary):
     """The code of a function and of the functions that it calls, as LLVM's intermediate code.
 
@@ -125,6 +133,14 @@ class _Part(JITCodeLibrary):
     it. For a function that is only used inside others this work is wasted. Its callers link and
     optimise it as a whole.
     """
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Add a module without the zeros that are stored where a call would put an exception:
+        nothing reads them, but an inlined function would store them for each of its calls."""
+        text = _NO_EXCEPTION.sub("", cgutils.normalize_ir_text(str(ir_module)))
+        module = llvm.parse_assembly(text)
+        module.name = ir_module.name
+        self.add_llvm_module(module)
 
     def finalize(self) -> None:
         self._raise_if_finalized()

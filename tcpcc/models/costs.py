@@ -25,7 +25,6 @@ LITTLE = 2**26  # bytes that any machine has free
 COSTS = {  # module with the function cost(scenario, resolved, options), by model
     name: f"tcpcc.models.{name}.{name}_cost" for name in ("packet", "fluid", "hybrid")
 }
-TRAINS = "tcpcc.models.trains.trains_cost"  # the same of the packet model in trains
 
 
 def estimate(
@@ -60,7 +59,6 @@ def estimate(
 
     require_scenario(scenario)
     check_model(model)
-    in_trains = model == "packet" and trains is not None
     options = Options(
         driver,
         trace,
@@ -69,7 +67,7 @@ def estimate(
         bool(stream),
         senders,
     )
-    cost = import_module(TRAINS if in_trains else COSTS[model]).cost
+    cost = import_module(COSTS[model]).cost
     return cost(scenario, scenario.resolve(expand=False), options)
 
 

@@ -75,10 +75,11 @@ ROUNDS: dict[str, type] = {
     "window_decay": FLAG,
 }  # fmt: skip
 TIMER: dict[str, type] = {
-    "deadline": float, "rto": float, "backoff": int, "timed_seq": int, "timed_at": float,
-    "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
+    "deadline": float, "interval": float, "rto": float, "backoff": int, "timed_seq": int,
+    "timed_at": float, "min_rto": float, "max_rto": float, "tick": float, "rto_margin": float,
     "timing": FLAG, "timestamps": FLAG, "coarse_timer": FLAG,
-    "srtt8": int, "rttvar4": int, "clock_phase": float, "last_tick": float, "last_tick_low": float,
+    "clock_phase": float, "last_tick": float, "last_tick_low": float,
+    "settled_from": float, "settled_until": float, "srtt8": int, "rttvar4": int,
 }  # fmt: skip
 RECEIVER: dict[str, type] = {
     "held": FLAG, "expected": int, "highest": int, "delayed_ack": float,

@@ -9,7 +9,7 @@ With GSO new data is sent in pieces of several segments (:mod:`.pacing`; net/ipv
 waits for the next ACK, if that is due soon.
 """
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.transport.delivery import note_sent
 from tcpcc.transport.flow_record import (
     OUTBOX_SIZE,
@@ -57,21 +57,14 @@ def emit(f, seq, now):
     outstanding = f.high_ack != f.max_seq
     segment = segment_at(f.segments, seq & f.segment_mask)
     if f.delivery != 0:
-        note_sent(f, seq, now, seq <= f.max_seq)
-        if f.pacing_rate != 0:
-            note_paced(f, now)
+        note_delivery_of(f, seq, now)
     if seq > f.max_seq:
         f.max_seq = seq
         segment.transmits = 1
         segment.flags = 0
         begin_timing(f, now, seq)
     else:
-        segment.transmits += 1
-        segment.flags |= RETRANSMITTED
-        f.once_from = max(f.once_from, seq + 1)
-        f.resent_at = now
-        note_retransmission(f)
-        f.retransmitted += 1
+        count_again(f, segment, seq, now)
     segment.sent_at = now
     f.sent += 1
     out = out_at(f.outbox, f.outbox_count)
@@ -80,6 +73,25 @@ def emit(f, seq, now):
     f.outbox_count += 1
     if not outstanding or f.deadline == float("inf"):
         restart_timer(f, now)
+
+
+@not_inlined
+def note_delivery_of(f, seq, now):
+    """Record what the delivery rate and pacing need of segment `seq`, which is sent."""
+    note_sent(f, seq, now, seq <= f.max_seq)
+    if f.pacing_rate != 0:
+        note_paced(f, now)
+
+
+@not_inlined
+def count_again(f, segment, seq, now):
+    """Record that segment `seq` is sent once more."""
+    segment.transmits += 1
+    segment.flags |= RETRANSMITTED
+    f.once_from = max(f.once_from, seq + 1)
+    f.resent_at = now
+    note_retransmission(f)
+    f.retransmitted += 1
 
 
 @compiled
@@ -120,7 +132,7 @@ def is_worth_waiting(f, now):
     return now - newest.sent_at <= JUST_NOW and expected <= min(f.srtt / 2, f.piece_wait)
 
 
-@compiled
+@not_inlined
 def may_begin(f, now, room):
     """Whether new data may be sent, given `room` packets of window.
 

@@ -13,11 +13,11 @@ With GSO the packets of `gso_time` at the pacing rate leave as one piece (net/ip
 
 import math
 
-from tcpcc.engine.jit import compiled, number_at
+from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.transport.flow_record import delivery_at, window_at
 
 
-@compiled
+@not_inlined
 def is_early(f, now):
     """Whether the next packet must wait; if so, sets ``release_at``."""
     d = delivery_at(f.delivery, 0)

@@ -24,7 +24,12 @@ as many ticks as the timeout has, and `min_rto` bounds the product of RTO and ba
 
 import math
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, not_inlined
+
+#: Ticks; a time that is closer to a whole number of ticks is divided by the tick, which may round.
+EDGE = 1e-9
+#: Ticks; beyond, rounding may exceed `EDGE`.
+MANY = 10**6
 
 
 @compiled
@@ -32,7 +37,9 @@ def reset_timer(f):
     f.srtt8 = 0
     f.rttvar4 = 0
     f.rto = f.initial_rto
+    f.settled_from = math.inf
     f.backoff = 1
+    set_interval(f)
     f.timing = 0
     f.timed_seq = -1
     f.deadline = math.inf
@@ -52,8 +59,12 @@ def since_tick(f, time):
     double, so that the differences below are exact.
     """
     rest = time - f.last_tick - f.last_tick_low
-    if 0 <= rest < f.tick:
-        return rest
+    return rest if 0 <= rest < f.tick else find_tick(f, time)
+
+
+@not_inlined
+def find_tick(f, time):
+    """:func:`since_tick` after another tick, which becomes the last one."""
     rest = time % f.tick
     f.last_tick = time - rest
     f.last_tick_low = time - f.last_tick - rest
@@ -62,13 +73,30 @@ def since_tick(f, time):
 
 @compiled
 def measure(f, now, rtt):
-    """Update the estimator with an RTT sample."""
+    """Update the estimator with an RTT sample.
+
+    Most samples leave it as it is: those that are as many ticks as one that has done so. This takes
+    a comparison with ``f.settled_from`` and ``f.settled_until``, seconds in whole ticks.
+    """
     if f.coarse_timer != 0:
-        ticks = ticks_by(f, now) - ticks_by(f, now - rtt)
-        if f.srtt8 == 0:
-            ticks += 1
-    else:
-        ticks = max(int((rtt + since_tick(f, now - rtt + f.clock_phase)) / f.tick), 1)
+        measure_coarsely(f, now, rtt)
+        return
+    seconds = rtt + since_tick(f, now - rtt + f.clock_phase)
+    if not f.settled_from <= seconds < f.settled_until:
+        update_estimate(f, max(int(seconds / f.tick), 1))
+
+
+@not_inlined
+def measure_coarsely(f, now, rtt):
+    """:func:`measure` with `coarse_timer`: clock ticks between sending and ACK."""
+    ticks = ticks_by(f, now) - ticks_by(f, now - rtt)
+    update_estimate(f, ticks + 1 if f.srtt8 == 0 else ticks)
+
+
+@not_inlined
+def update_estimate(f, ticks):
+    """Update the estimator with an RTT sample of `ticks` clock ticks."""
+    srtt8, rttvar4 = f.srtt8, f.rttvar4
     if f.srtt8 != 0:
         delta = ticks - (f.srtt8 >> 3)
         f.srtt8 = max(f.srtt8 + delta, 1)
@@ -79,24 +107,46 @@ def measure(f, now, rtt):
     f.rto = ((f.rttvar4 << 3) + f.srtt8 >> 3) * f.tick
     if f.rto_margin > 0:
         f.rto = max(f.rto, f.srtt8 / 8 * f.tick + f.rto_margin)
+    set_interval(f)
+    f.settled_from = math.inf
+    if f.srtt8 == srtt8 and f.rttvar4 == rttvar4 and ticks < MANY:
+        f.settled_from = (ticks + EDGE) * f.tick if ticks > 1 else 0.0
+        f.settled_until = (ticks + 1 - EDGE) * f.tick
 
 
 @compiled
-def timeout_interval(f):
+def set_interval(f):
+    """Set the time in which the timer expires, s, after the RTO or the backoff has changed."""
     interval = max(f.rto, f.min_rto) * f.backoff
     if f.coarse_timer != 0:
         interval = max(f.rto * f.backoff, f.min_rto)
-    return max(min(interval, f.max_rto), 2 * f.tick)
+    f.interval = max(min(interval, f.max_rto), 2 * f.tick)
 
 
 @compiled
 def restart_timer(f, now):
-    interval = timeout_interval(f)
     if f.coarse_timer != 0:
-        at = ticks_by(f, now) + math.ceil(interval / f.tick)
-        f.deadline = at * f.tick - f.clock_phase
+        f.deadline = coarse_deadline(f, now)
     else:
-        f.deadline = now + interval
+        f.deadline = now + f.interval
+
+
+@not_inlined
+def coarse_deadline(f, now):
+    at = ticks_by(f, now) + math.ceil(f.interval / f.tick)
+    return at * f.tick - f.clock_phase
+
+
+@compiled
+def reset_backoff(f):
+    if f.backoff != 1:
+        end_backoff(f)
+
+
+@not_inlined
+def end_backoff(f):
+    f.backoff = 1
+    set_interval(f)
 
 
 @compiled
@@ -107,6 +157,8 @@ def back_off(f):
     if f.backoff > 8:
         f.rttvar4 += f.srtt8 >> 3
         f.srtt8 = 0
+        f.settled_from = math.inf
+    set_interval(f)
 
 
 @compiled
@@ -115,10 +167,10 @@ def time_acknowledged(f, now, ack, rtt):
     6298, 5.3). If nothing is outstanding, its expiry has no effect, as if it had stopped (5.2)."""
     if f.timestamps != 0 and rtt > 0:
         measure(f, now, rtt)
-        f.backoff = 1
+        reset_backoff(f)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0
-        f.backoff = 1
+        reset_backoff(f)
         if f.timestamps == 0:
             measure(f, now, now - f.timed_at)
     restart_timer(f, now)

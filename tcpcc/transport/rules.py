@@ -12,6 +12,7 @@ from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import accessor, call_rule, compiled, not_inlined, number_at
 from tcpcc.transport.delivery import move_to_lost
 from tcpcc.transport.flow_record import (
+    OFF,
     OPEN,
     REPORTED,
     delivery_at,
@@ -20,6 +21,7 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import in_force
+from tcpcc.transport.rto import reset_backoff
 from tcpcc.transport.undo import note_answer, was_the_last
 from tcpcc.transport.window_validation import is_used
 
@@ -34,7 +36,7 @@ def apply_rule(f, rule):
     """Call a rule of the flow's controller, then check cwnd and ssthresh."""
     call_rule(rule, f.state, f.params, f.sample)
     s = window_at(f.state, 0)
-    if not 0 < s.cwnd < math.inf:
+    if not s.cwnd > 0 or s.cwnd - s.cwnd != 0:  # infinity - infinity is NaN
         raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
     if not s.ssthresh > -math.inf:
         raise FloatingPointError("the rule left an ssthresh that is not a number or inf")
@@ -131,16 +133,28 @@ def apply_growth(f, rule):
 def fill_sample(f, now):
     """Fill in the fields common to all events; returns the sample."""
     a = sample_at(f.sample, 0)
+    fill_now(f, a, now)
+    fill_extremes(f, a)
+    return a
+
+
+@compiled
+def fill_now(f, a, now):
+    """Fill in the fields common to all events, except the smallest and the largest RTT."""
     a.now = now
     a.clock = now - f.paused
     f.sampled_at = now
     a.srtt = f.srtt
-    a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
-    a.max_rtt = max(f.max_rtt, a.base_rtt)
     a.inflight = f.next_seq - f.high_ack
     a.window = in_force(f, window_at(f.state, 0).cwnd)
     a.phase = float(f.phase)
-    return a
+
+
+@compiled
+def fill_extremes(f, a):
+    """Fill in the smallest and the largest RTT."""
+    a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
+    a.max_rtt = max(f.max_rtt, a.base_rtt)
 
 
 @compiled
@@ -249,7 +263,8 @@ def report_acked(f, now, packets, rtt):
     sample unless `syn_rtt` is set: a SYN is shorter than a data packet, so its RTT is too.
     """
     since = f.sampled_at
-    a = fill_sample(f, now)
+    a = sample_at(f.sample, 0)
+    fill_now(f, a, now)
     a.rtt = rtt
     counted = packets
     if f.count_delivered != 0:
@@ -265,13 +280,16 @@ def report_acked(f, now, packets, rtt):
     else:
         a.limited = 0.0
         a.growing = a.acked
-    a.marked = float(f.unreported_marks)
-    a.ce = float(f.marked)
+    if f.ecn != OFF:
+        a.marked = float(f.unreported_marks)
+        a.ce = float(f.marked)
     if f.reads_packets != 0 and (f.every_ack == 0 or f.on_round != 0):
         fill_of_packets(f, a)
         fill_of_newest(f, a)
     syn = is_syn(f, f.high_ack)
+    timed = rtt > 0 and not syn
     if f.high_ack >= f.round_seq:
+        fill_extremes(f, a)
         a.round_time = now - f.round_start
         a.round_rtt = f.round_sum / f.round_n if f.round_n > 0 else a.round_time
         a.round_min_rtt = f.round_min if f.round_n > 0 else a.round_time
@@ -285,7 +303,9 @@ def report_acked(f, now, packets, rtt):
         if f.on_round != 0 and a.round_rtt > 0 and math.isfinite(f.base_rtt):
             apply_growth(f, f.on_round)
         begin_round(f, now)
-    if rtt > 0 and not syn:
+    elif not timed:
+        fill_extremes(f, a)
+    if timed:
         f.base_rtt = min(f.base_rtt, rtt)
         f.max_rtt = max(f.max_rtt, rtt)
         a.base_rtt = f.base_rtt
@@ -295,7 +315,8 @@ def report_acked(f, now, packets, rtt):
         f.round_min = min(f.round_min, rtt)
     first = f.handshake != 0 and f.high_ack == packets - 1  # the ACK of the SYN
     if f.every_ack == 0:
-        f.unreported_marks = 0
+        if f.ecn != OFF:
+            f.unreported_marks = 0
         if f.reads_packets != 0 and delivery_at(f.delivery, 0).news > 0:
             give_back(f, delivery_at(f.delivery, 0).newest)
         apply_growth(f, f.on_ack)
@@ -345,7 +366,7 @@ def fill_loss_sample(f, now, transmits, flight):
         fill_of_packets(f, a)
 
 
-@compiled
+@not_inlined
 def report_marks(f, now):
     """An ACK reports marks: reduce the window as for a loss, and set CWR.
 
@@ -427,8 +448,13 @@ def fill_event(f, now):
 def report_delivery(f, now):
     """With `every_ack`: call ``on_ack`` for the packets delivered with the current ACK, once."""
     d = delivery_at(f.delivery, 0)
-    if d.news == 0 or f.every_ack == 0:
-        return
+    if d.news != 0 and f.every_ack != 0:
+        report_news(f, d, now)
+
+
+@not_inlined
+def report_news(f, d, now):
+    """:func:`report_delivery` of an ACK that reports deliveries."""
     a = fill_event(f, now)
     a.acked = d.held_acked
     a.limited = d.held_limited
@@ -499,7 +525,7 @@ def undo_recovery(f, now):
     f.phase = OPEN
     f.dupacks = 0
     f.inflation = 0
-    f.backoff = 1
+    reset_backoff(f)
     f.recover = f.high_ack  # the next loss is a new one
     f.next_seq = f.max_seq + 1
     undo_cut(f, now)

@@ -21,7 +21,7 @@ from tcpcc.transport.flow_record import (
     window_at,
 )
 from tcpcc.transport.output import fill
-from tcpcc.transport.rto import back_off, reset_timer, restart_timer, timeout_interval
+from tcpcc.transport.rto import back_off, reset_timer, restart_timer
 from tcpcc.transport.rules import (
     begin_round,
     mark_all_lost,
@@ -124,9 +124,7 @@ def receive_ack(f, now, ack, trigger, low, high):
     f.low = low
     f.high = high
     if f.delivery != 0:
-        take_delivery(f, now)
-        if f.ecn == L4S:
-            marks_by_ace(f)
+        read_deliveries(f, now)
     if f.echo_due == DUE and ack > f.high_ack:
         judge_echo(f, now)
     if f.marked != 0 and report_marks(f, now):
@@ -143,6 +141,14 @@ def receive_ack(f, now, ack, trigger, low, high):
     if f.high_ack >= f.to_send - 1 and f.awaits == 0 and math.isnan(f.finished):
         f.finished = now
         f.deadline = math.inf
+
+
+@not_inlined
+def read_deliveries(f, now):
+    """Read what an ACK reports as delivered, and how much of it as marked."""
+    take_delivery(f, now)
+    if f.ecn == L4S:
+        marks_by_ace(f)
 
 
 @not_inlined
@@ -273,7 +279,7 @@ def restart_window(f, idle):
     if f.window_decay == 0:
         s.cwnd = min(s.cwnd, f.initial_window)
     else:
-        halve_for_idle_time(s, f.initial_window, timeout_interval(f), idle)
+        halve_for_idle_time(s, f.initial_window, f.interval, idle)
 
 
 @compiled

@@ -298,7 +298,7 @@ def test_ten_thousand_connections_cost_memory_while_they_live():
 
 def test_places_go_from_hand_to_hand():
     from tcpcc.models.packet.handlers import run_events
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
 
     world = PacketWorld(busy(duration=60.0, workloads=tc.workloads.web("reno", rate=20, size=5000)))
     while run_events(world.address, 60.0):

@@ -13,7 +13,7 @@ import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, bbr, lp
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_events
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 
 S = tc.State

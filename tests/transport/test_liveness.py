@@ -45,7 +45,7 @@ def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
 @given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
 def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
     from tcpcc.models.packet.handlers import run_events
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
 
     net = tc.dumbbell(rate="10 Mbps", delay="10 ms", buffer=20, loss=loss)
     flow = tc.Flow(CONTROLLER.get(recovery, "reno"), recovery=recovery, size=size)

@@ -1,6 +1,7 @@
 """Sentences of RFC 6298 (retransmission timer), by section."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from test_transport import Endpoint
 import tcpcc as tc
 from tcpcc.transport.flow_record import RECOVERY
 from tcpcc.transport.recovery import RECOVERIES
+from tcpcc.transport.rto import measure, reset_timer
 
 TIMED = ["newreno", "sack", "sack-prr", "rack-tlp"]
 
@@ -34,6 +36,33 @@ def test_2_2_to_2_5_the_timeout_after_the_first_sample(rtt, rto):
     end.start()
     end.ack(rtt, 0)
     assert end.deadline == pytest.approx(rtt + rto, abs=0.01)
+
+
+@pytest.mark.parametrize("tick", [0.5, 0.01, 1e-3, 1e-9])
+def test_2_3_samples_that_leave_the_estimate_need_no_update(tick):
+    """The comparison that replaces the update gives the same bits as an update for each sample."""
+    rows = [
+        SimpleNamespace(
+            coarse_timer=0, clock_phase=0.0, tick=tick, last_tick=0.0, last_tick_low=0.0,
+            initial_rto=1.0, rto_margin=0.2, min_rto=0.2, max_rto=60.0,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    draw = np.random.default_rng(1)
+    for row in rows:
+        reset_timer(row)
+    now, rtt, skipped = 0.0, 0.1, 0
+    for _ in range(20_000):
+        now += draw.choice([1e-4, tick, draw.uniform(0, 1e-3)])
+        rtt = abs(rtt + draw.choice([0.0, 0.0, draw.normal(0, 1e-3), tick]) * draw.choice([-1, 1]))
+        rows[1].settled_from = math.inf
+        measure(rows[0], now, rtt)
+        measure(rows[1], now, rtt)
+        settled = ("settled_from", "settled_until")
+        first, second = ({k: v for k, v in vars(x).items() if k not in settled} for x in rows)
+        assert first == second
+        skipped += rows[0].settled_from < math.inf
+    assert (skipped > 1000) == (tick > 1e-6)
 
 
 def acknowledged_twice(recovery):

@@ -12,7 +12,7 @@ from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet.handlers import run_events
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 RATE = 1250.0  # packets/s, of the path
 

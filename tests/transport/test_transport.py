@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.controllers.controller import sample_dtype
 from tcpcc.engine.jit import entry
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.results.recording import EVENTS
 from tcpcc.transport import receiver, rto, sender
 from tcpcc.transport.flow_record import (

@@ -9,7 +9,7 @@ from late_packets import all_late, overtaken
 
 import tcpcc as tc
 from tcpcc.models.packet.handlers import run_events
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.transport import undo
 from tcpcc.transport.flow_record import OPEN, RECOVERY
 from tcpcc.transport.recovery import rack

@@ -11,7 +11,7 @@ from tcpcc.apps.browser.model_data import Choices, Code, ModelData, offset, offs
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.handlers import flush, run_events
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.scenario import Scenario
 from tcpcc.transport import flow_record as t
 

@@ -29,7 +29,7 @@ from tcpcc.apps.gym.step_agent import (
     observed,
     reward_of,
 )
-from tcpcc.models.packet.compiled import CompiledSimulation
+from tcpcc.models.packet.compiled_driver import CompiledSimulation
 from tcpcc.scenario import CBR, Flow, Scenario, units
 
 if TYPE_CHECKING:

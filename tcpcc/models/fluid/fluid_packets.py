@@ -2,8 +2,8 @@
 
 Fluid that arrives is gathered into packets of its hop. The packets that a step completes enter at
 equal distances in the step, in random order. They wait in inner queues, and their discipline is
-called as in the packet model (:mod:`tcpcc.models.packet.scheduled`). A packet leaves as the fluid
-that it was made of. Work is per packet, so that only such links have this cost.
+called as in the packet model (:mod:`tcpcc.models.packet.links.scheduler`). A packet leaves as the
+fluid that it was made of. Work is per packet, so that only such links have this cost.
 """
 
 import math

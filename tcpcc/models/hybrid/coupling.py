@@ -22,7 +22,7 @@ from tcpcc.models.fluid.fluid_read_out import recorded_series
 from tcpcc.models.fluid.fluid_records import NUMBER
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.results.recording import AMOUNTS, Series
 from tcpcc.scenario.resolve import Senders
 from tcpcc.scenario.traffic import Flow

@@ -15,7 +15,7 @@ from tcpcc.scenario.resolve import Senders
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
@@ -35,7 +35,7 @@ def simulate(
 ) -> Run:
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
     from tcpcc.models.limits import warn_of_two_ways
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.models.packet.representatives import check_counts
     from tcpcc.models.packet.streaming import stream_target
 
@@ -70,7 +70,7 @@ def run_to_end(world: PacketWorld, driver: str, progress: bool, begin: float) ->
         ScenarioError: an unknown driver.
     """
     from tcpcc.models.packet import read_out
-    from tcpcc.models.packet.compiled import CompiledSimulation
+    from tcpcc.models.packet.compiled_driver import CompiledSimulation
     from tcpcc.models.packet.simpy_driver import PacketSimulation
     from tcpcc.models.progress import Progress
 

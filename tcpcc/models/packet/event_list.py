@@ -1,4 +1,7 @@
-"""The event list: a binary heap of events, ordered by time; ties are resolved as in ns-2.
+"""The event list: events in the order of time; ties are resolved as in ns-2.
+
+A short list is sorted: most events are followed by one that comes soon after, and few others have
+to move. A long list is a binary heap. A sorted list is a heap too.
 
 Simultaneous events are handled in the order in which a simulator with one event per hop would have
 scheduled them:
@@ -8,7 +11,7 @@ scheduled them:
    next;
 3. by the link's number.
 
-The order of insertion cannot be used: `forward` inserts packets earlier or later than such a
+The order of insertion cannot be used: `links.transit` inserts packets earlier or later than such a
 simulator. Ties are common if link rates are multiples of each other, and their order decides which
 packets are dropped.
 """
@@ -17,8 +20,11 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
+
+#: Events of a sorted list, at most.
+IN_ORDER = 64
 
 
 @compiled
@@ -65,14 +71,12 @@ def sift_up(w, i, time, since, order, kind, ident):
 def sift_down(w, time, since, order, kind, ident):
     """Place an event at the root or below; it replaces the root's event."""
     i = 0
-    size = w.heap_size
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        least = event_at(w.heap, child)
+    child = 1
+    size, heap = w.heap_size, w.heap
+    while child < size:
+        least = event_at(heap, child)
         if child + 1 < size:
-            right = event_at(w.heap, child + 1)
+            right = event_at(heap, child + 1)
             if before(right.time, right.since, right.order, least):
                 least = right
                 child += 1
@@ -80,20 +84,65 @@ def sift_down(w, time, since, order, kind, ident):
             break
         move_event(w, i, least)
         i = child
+        child = 2 * i + 1
     place_event(w, i, time, since, order, kind, ident)
 
 
 @compiled
+def replace_first(w, time, since, order, kind, ident):
+    """Place an event that takes the place of the first one."""
+    if w.in_order == 0:
+        sift_down(w, time, since, order, kind, ident)
+        return
+    heap, last = w.heap, w.heap_size - 1
+    i = 0
+    while i < last:
+        following = event_at(heap, i + 1)
+        if before(time, since, order, following):
+            break
+        move_event(w, i, following)
+        i += 1
+    place_event(w, i, time, since, order, kind, ident)
+
+
+@compiled
+def insert(w, time, since, order, kind, ident):
+    """Place one more event."""
+    i = w.heap_size
+    w.heap_size += 1
+    if w.heap_size + MARGIN > w.heap_room:
+        w.need = 1
+    if w.in_order == 0 or i >= IN_ORDER:
+        w.in_order = 0
+        sift_up(w, i, time, since, order, kind, ident)
+        return
+    while i > 0 and before(time, since, order, event_at(w.heap, i - 1)):
+        move_event(w, i, event_at(w.heap, i - 1))
+        i -= 1
+    place_event(w, i, time, since, order, kind, ident)
+
+
+@not_inlined
 def push(w, time, since, order, kind, ident):
     """Add an event; it takes the place that :func:`vacate_first` has left, if any."""
     if w.vacant != 0:
         w.vacant = 0
-        sift_down(w, time, since, order, kind, ident)
-        return
-    w.heap_size += 1
-    if w.heap_size + MARGIN > w.heap_room:
-        w.need = 1
-    sift_up(w, w.heap_size - 1, time, since, order, kind, ident)
+        replace_first(w, time, since, order, kind, ident)
+    else:
+        insert(w, time, since, order, kind, ident)
+
+
+@not_inlined
+def put_in_order(w):
+    """Sort a heap that has become short."""
+    size = w.heap_size
+    w.heap_size = 0
+    w.in_order = 1
+    for k in range(size):
+        e = event_at(w.heap, k)
+        time, since, order = e.time, e.since, e.order
+        kind, ident = np.int64(e.kind), np.int64(e.id)
+        insert(w, time, since, order, kind, ident)
 
 
 @compiled
@@ -107,13 +156,15 @@ def schedule(w, time, kind, ident):
     push(w, time, w.now, next_order(w), kind, ident)
 
 
-@compiled
+@not_inlined
 def drop_first(w):
     w.heap_size -= 1
     if w.heap_size > 0:
         last = event_at(w.heap, w.heap_size)
         kind = np.int64(last.kind)
-        sift_down(w, last.time, last.since, last.order, kind, np.int64(last.id))
+        replace_first(w, last.time, last.since, last.order, kind, np.int64(last.id))
+        if w.in_order == 0 and w.heap_size < IN_ORDER // 2:
+            put_in_order(w)
 
 
 @compiled
@@ -142,11 +193,26 @@ def comes_next(w):
 
 
 @compiled
+def goes_on(w, until):
+    """Whether an event up to time `until` can be handled now: no driver must make room first, nor
+    respond to Ctrl-C."""
+    if w.need != 0 or w.heap_size == 0 or w.events >= w.pause:
+        return False
+    return event_at(w.heap, 0).time <= until
+
+
+@compiled
+def next_time(w):
+    """The time of the next event; infinite if there is none."""
+    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+
+
+@compiled
 def advance_flight(w, lane, ident, kind):
     """The first packet of a lane has arrived; the next one takes its entry on the event list."""
     lane.flight_head += 1
     if lane.flight_head == lane.flight_tail:
-        drop_first(w)
+        vacate_first(w)
     else:
         p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
-        sift_down(w, p.time, p.since, p.order, kind, ident)
+        replace_first(w, p.time, p.since, p.order, kind, ident)

@@ -10,15 +10,22 @@ import numpy as np
 from tcpcc.engine.jit import Caller, compiled, entry, not_inlined
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import conversation_at, item_at
-from tcpcc.models.packet.changes import change_link
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
-from tcpcc.models.packet.event_list import advance_flight, drop_first, next_order, push, schedule
-from tcpcc.models.packet.forward import (
-    reach_receiver,
-    set_open,
-    wake_queue,
+from tcpcc.models.packet.event_list import (
+    advance_flight,
+    close_vacancy,
+    goes_on,
+    next_order,
+    next_time,
+    push,
+    schedule,
+    vacate_first,
 )
 from tcpcc.models.packet.headers import read_at_sender, write_header
+from tcpcc.models.packet.links.changes import change_link
+from tcpcc.models.packet.links.fifo import wake_queue
+from tcpcc.models.packet.links.scheduler import count_waiting, release_queue, serve_next
+from tcpcc.models.packet.links.transit import reach_receiver, send_here, send_packet
 from tcpcc.models.packet.packet_records import (
     ACK,
     ACK_TIMER,
@@ -45,6 +52,7 @@ from tcpcc.models.packet.packet_records import (
     change_at,
     event_at,
     flow_at,
+    hop_at,
     lane_at,
     link_at,
     packet_at,
@@ -57,14 +65,19 @@ from tcpcc.models.packet.recorder import (
     trace,
     trace_ack,
 )
-from tcpcc.models.packet.scheduled import (
-    count_waiting,
-    release_queue,
-    send_packet,
-    serve_next,
-)
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window_at
+
+
+@compiled
+def set_open(w, flow, value):
+    """A source opens (1) or closes (0); every link on its paths counts it once."""
+    for i in range(flow.n_hops):
+        hop = hop_at(w.hops, flow.path + i)
+        if hop.again == 0:
+            link_at(hop.link, 0).open += (value - flow.open) * flow.count
+    flow.open = value
+
 
 # ------------------------------------------------------------------------------- sending
 
@@ -82,10 +95,11 @@ def empty_outbox(w, flow, tcp, now):
             b.sent += 1
             if again:
                 b.retransmitted += 1
-            cwnd = window_at(tcp.state, 0).cwnd
-            trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
+            if flow.traced != 0:
+                cwnd = window_at(tcp.state, 0).cwnd
+                trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
-            send_packet(w, flow, data_packet(flow, seq, out.again, header), now)
+            send_here(w, flow, data_packet(flow, seq, out.again, header), now)
         tcp.outbox_count = 0
         if tcp.more == 0:
             return
@@ -101,14 +115,14 @@ def begin_turn(w, flow, tcp):
     """A sender is about to handle an event; :func:`finish_turn` then processes what it did."""
     w.flow = flow.index
     w.turn = 1
-    w.timeouts = tcp.timeouts
-    w.losses = tcp.loss_events
+    if flow.traced != 0:
+        w.timeouts = tcp.timeouts
+        w.losses = tcp.loss_events
 
 
 @compiled
-def finish_turn(w, flow, now):
+def finish_turn(w, flow, tcp, now):
     """After a sender's handler: trace, send packets, and schedule its timers."""
-    tcp = tcp_at(w.tcp, flow.index)
     trace_turn(w, flow, tcp, now)
     empty_outbox(w, flow, tcp, now)
     set_timers(w, flow, tcp, now)
@@ -117,6 +131,8 @@ def finish_turn(w, flow, now):
 @compiled
 def trace_turn(w, flow, tcp, now):
     """Trace a timeout or a loss event since :func:`begin_turn`."""
+    if flow.traced == 0:
+        return
     if tcp.timeouts != w.timeouts:
         trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     if tcp.loss_events != w.losses:
@@ -167,6 +183,9 @@ def handle_arrival(w, kind, ident):
         handle_data(w, flow, p, now)
     else:
         send_packet(w, flow, p, now)
+    close_vacancy(w)
+    if flow.conversation != 0:
+        leave_place(w, flow)
 
 
 @compiled
@@ -183,7 +202,7 @@ def take_arrived(w, kind, ident):
         advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
     else:
         free_place(w, ident)
-        drop_first(w)
+        vacate_first(w)
     return p, now
 
 
@@ -192,7 +211,7 @@ def handle_ack(w, flow, p, now):
     """An ACK reaches its sender."""
     flow.inbound += 1
     sample_flow(w, flow, now)
-    tcp = tcp_at(w.tcp, flow.index)
+    tcp = tcp_at(w.tcp, p.flow)
     begin_turn(w, flow, tcp)
     before = tcp.high_ack
     tcp.last_rtt = math.nan
@@ -208,6 +227,7 @@ def handle_ack(w, flow, p, now):
     trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, trigger, p.low, high)
     if flow.last_item != 0:
         note_items(w, flow, tcp, now)
+    finish_turn(w, flow, tcp, now)
 
 
 @compiled
@@ -215,8 +235,8 @@ def handle_data(w, flow, p, now):
     """A data packet reaches its receiver through an event."""
     tcp = tcp_at(w.tcp, flow.index)
     held = tcp.held_until
-    if reach_receiver(w, flow, p, now):
-        send_packet(w, flow, ack_packet(w, flow, p.seq, p.header), now)
+    if reach_receiver(w, flow, tcp, p, now):
+        send_packet(w, flow, ack_packet(flow, tcp, p.seq, p.header), now)
     else:
         hold_ack(w, flow, tcp, held, now)
 
@@ -306,8 +326,8 @@ def handle_ack_timer(w, ident, now, order):
     flow = flow_at(w.flows, ident)
     due, header = take_held_ack(w, flow, order)
     if due:
-        seq = tcp_at(w.tcp, ident).expected - 1
-        send_packet(w, flow, ack_packet(w, flow, seq, header), now)
+        tcp = tcp_at(w.tcp, ident)
+        send_packet(w, flow, ack_packet(flow, tcp, tcp.expected - 1, header), now)
     if flow.conversation != 0:
         leave_place(w, flow)
 
@@ -357,6 +377,7 @@ def handle_start(w, ident, now):
         return
     set_open(w, flow, 1)
     flow.bin = bin_of(w, now)
+    flow.bin_end = 0.0
     tcp = tcp_at(w.tcp, ident)
     if flow.item < flow.last_item and item_at(w.items, flow.item).gap == 0:
         hand_over(w, flow, tcp, now)
@@ -417,6 +438,7 @@ def handle_departure(w, ident, now):
 @not_inlined
 def handle_change(w, ident, now):
     """A scheduled change of a link, or of a flow's receive window."""
+    close_vacancy(w)  # a change of a link moves events
     c = change_at(w.changes, ident)
     if c.flow >= 0:
         flow = flow_at(w.flows, c.flow)
@@ -451,22 +473,27 @@ def handle_next(w):
     w.now = now
     w.since = e.since
     w.events += 1
-    w.turn = 0
     if kind <= ARRIVAL:
         handle_arrival(w, kind, ident)
     else:
-        handle_other(w, kind, ident, now, e.order)
-    flow = flow_at(w.flows, w.flow)
+        handle_rare(w, kind, ident, now, e.order)
+
+
+@not_inlined
+def handle_rare(w, kind, ident, now, order):
+    """Handle an event that is not the arrival of a packet, and finish what a sender has begun."""
+    w.turn = 0
+    handle_other(w, kind, ident, now, order)
     if w.turn != 0:
-        finish_turn(w, flow, now)
-    if kind <= ARRIVAL and flow.conversation != 0:
-        leave_place(w, flow)
+        finish_turn(w, flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
+    close_vacancy(w)
 
 
 @compiled
 def handle_other(w, kind, ident, now, order):
-    """Handle an event that is not the arrival of a packet."""
-    drop_first(w)
+    """Handle an event that is not the arrival of a packet; its place on the list stays for the
+    first event that it adds, until :func:`close_vacancy`."""
+    vacate_first(w)
     if kind == RETRANSMISSION_TIMER:
         handle_retransmission_timer(w, ident, now, order)
     elif kind == CBR_PACKET:
@@ -517,9 +544,7 @@ def run_events(world, until):
     """
     w = world_at(world, 0)
     continue_pending(w)
-    while (
-        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
-    ):
+    while goes_on(w, until):
         handle_next(w)
     return w.need != 0 or w.events >= w.pause
 
@@ -535,7 +560,7 @@ def step_once(world):
         continue_pending(w)
     elif w.need == 0 and w.heap_size > 0:
         handle_next(w)
-    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+    return next_time(w)
 
 
 @entry
@@ -561,7 +586,7 @@ def send_more(world, ident, packets, now):
     set_open(w, flow, 1)
     sample_flow(w, flow, w.now)
     sender.write_data(f, w.now)
-    finish_turn(w, flow, w.now)
+    finish_turn(w, flow, f, w.now)
 
 
 @entry

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tcpcc.scenario.workload import Workload
 
 PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}  # CPU s, measured with `tcpcc bench`
+PER_PACKET_OF_TRAIN, PER_TRAIN = 1e-8, 4e-7  # CPU s
 PER_OUTSTANDING = 250  # bytes of a packet in a window, on a link and in a queue; half-full rings
 LEAST = 4  # packets that a flow has outstanding, however many flows there are
 PER_EVENT = 160  # bytes of a packet's events in a trace
@@ -32,7 +33,9 @@ DRAWN = 10_000  # conversations of a workload that an estimate draws
 
 
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
-    """Estimate a run of the packet model.
+    """Estimate a run of the packet model, packet by packet or in trains.
+
+    In trains, links that change, that have a scheduler or ECN cost as much as packet by packet.
 
     Raises:
         ScenarioError: an unknown driver.
@@ -40,12 +43,16 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     limits = options.limits()
     sent, outstanding = packets_sent(scenario, resolved, limits)
     items, carried = workloads(scenario, resolved)
-    sent += carried
+    flows = sum(sender_counts(resolved, limits))
+    seconds = seconds_for(sent + carried, items, options.driver)
+    if options.trains > 0:
+        length = max(outstanding / max(flows, 1) / options.trains, 1)
+        seconds = PER_PACKET_OF_TRAIN * (sent + carried) + PER_TRAIN * (sent / length + carried)
+        seconds += PER_TRANSFER * items
+    trace = options.trace and options.trains == 0
     memory = record_memory(scenario, resolved, options, limits)
-    memory += traffic_memory(sent, outstanding, items, options.trace)
-    seconds = seconds_for(sent, items, options.driver)
-    seconds += PER_SENDER * sum(sender_counts(resolved, limits))
-    return Estimate("packet", sent, 0.0, seconds, memory)
+    memory += traffic_memory(sent + carried, outstanding, items, trace)
+    return Estimate("packet", sent + carried, 0.0, seconds + PER_SENDER * flows, memory)
 
 
 def seconds_for(packets: float, items: float, driver: str) -> float:

@@ -49,7 +49,7 @@ WORLD = record_dtype(
         "turn": int, "timeouts": int, "losses": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int,
         "links": int, "n_links": int, "lanes": int, "hops": int,
-        "heap": int, "heap_size": int, "heap_room": int, "vacant": int,
+        "heap": int, "heap_size": int, "heap_room": int, "vacant": int, "in_order": int,
         "changes": int,
         "duration": float, "interval": float, "per_second": float, "n_bins": int,
         "trace": int, "trace_count": int, "trace_room": int,
@@ -74,7 +74,7 @@ FLOW = record_dtype(
         # in the order in which a packet needs them; `index` is the flow's place in the arrays,
         # `ident` its number for queues and traces (conversations reuse places)
         "index": int, "path": int, "n_hops": int, "n_forward": int,
-        "bins": int, "bin": int, "size": float, "ack_size": float,
+        "bins": int, "bin": int, "bin_end": float, "size": float, "ack_size": float,
         # whether it is traced; whether its packets carry headers
         "kind": INT32, "handshake": INT32, "traced": INT32, "has_header": INT32,
         "conversation": int, "inbound": int, "acks_sent": int,

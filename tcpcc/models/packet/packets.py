@@ -10,7 +10,6 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled
 from tcpcc.models.packet.packet_records import MARGIN, packet_at
-from tcpcc.transport.flow_record import tcp_at
 
 
 class Packet(NamedTuple):
@@ -50,10 +49,9 @@ def data_packet(flow, seq, again, header):
 
 
 @compiled
-def ack_packet(w, flow, trigger, header):
+def ack_packet(flow, tcp, trigger, header):
     """The ACK that packet `trigger` causes, at the receiver of `flow`."""
     flow.acks_sent += 1
-    tcp = tcp_at(w.tcp, flow.index)
     low = tcp.sack_low
     if tcp.echo != 0:
         trigger = ~trigger

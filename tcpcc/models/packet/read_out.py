@@ -22,7 +22,7 @@ from tcpcc.results.recording import AMOUNTS, FlowSeries, LinkSeries, Series, dat
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 
 def result(

@@ -11,6 +11,7 @@ from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet.packet_records import (
     DELIVER,
+    DROP,
     MARGIN,
     SEND,
     flow_notes_at,
@@ -28,11 +29,17 @@ def bin_of(w, time):
 @compiled
 def add_waiting(w, link, begin, end, packets):
     """Add `packets` waiting from `begin` to `end` to the time integral of the queue."""
-    k = bin_of(w, begin)
+    add_waiting_from(w, link, bin_of(w, begin), begin, end, packets)
+
+
+@compiled
+def add_waiting_from(w, link, k, begin, end, packets):
+    """:func:`add_waiting`, if `begin` is in bin `k`."""
+    bins, n_bins, interval = link.bins, w.n_bins, w.interval
     end = min(end, w.duration)
-    while begin < end and k < w.n_bins:
-        edge = min(end, (k + 1) * w.interval)
-        link_bin_at(link.bins, k).waiting += packets * max(edge - begin, 0.0)
+    while begin < end and k < n_bins:
+        edge = min(end, (k + 1) * interval)
+        link_bin_at(bins, k).waiting += packets * max(edge - begin, 0.0)
         begin = edge
         k += 1
 
@@ -111,6 +118,13 @@ def trace_ack(w, flow, time, event, seq, value, trigger, low, high):
 @compiled
 def sample_flow(w, flow, now):
     """Write the flow's window and its recorded state into the bins that ended before `now`."""
+    if now >= flow.bin_end:
+        write_sample(w, flow, now)
+
+
+@not_inlined
+def write_sample(w, flow, now):
+    """:func:`sample_flow`, if a bin has ended."""
     while flow.bin < w.n_bins and (flow.bin + 1) * w.interval <= now:
         tcp = tcp_at(w.tcp, flow.index)
         s = window_at(tcp.state, 0)
@@ -121,3 +135,36 @@ def sample_flow(w, flow, now):
             b.rtt = tcp.recent_rtt
         note_state(flow_notes_at(flow.noted, 0), tcp.state, flow.bin)
         flow.bin += 1
+    flow.bin_end = (flow.bin + 1) * w.interval if flow.bin < w.n_bins else math.inf
+
+
+@compiled
+def bin_at(w, time):
+    """The bin of `time`; -1 after the end of the run."""
+    return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
+
+
+@compiled
+def note_drop(w, flow, link, time, p, arrives):
+    """Record a drop; `arrives`: whether the record does not count the packet's arrival yet."""
+    flow.dropped += 1
+    if time <= w.duration:
+        k = min(bin_of(w, time), w.n_bins - 1)
+        if p.hop < flow.n_forward:
+            flow_bin_at(flow.bins, k).dropped += 1
+        else:
+            flow_bin_at(flow.bins, k).acks_dropped += 1
+        if link.recorded != 0:
+            b = link_bin_at(link.bins, k)
+            b.drops += flow.count
+            if arrives:
+                b.arrived += flow.count
+    trace(w, flow, time, DROP, p.seq, float(link.ident))
+
+
+@compiled
+def note_delivery(w, flow, seq, time):
+    if time <= w.duration:
+        if seq > 0 or flow.handshake == 0:
+            flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
+        trace(w, flow, time, DELIVER, seq, 0.0)

@@ -24,7 +24,7 @@ from tcpcc.errors import ScenarioError, unknown
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.live_flow import LiveFlow
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.packet.streaming import stream_target
 from tcpcc.models.progress import Progress
@@ -162,7 +162,7 @@ class PacketSimulation:
             ScenarioError: the simulation was made without ``growing=True`` or has workloads, the
                 flow has a count or jitter, or the scenario with this flow is invalid.
         """
-        from tcpcc.models.packet.added import add_flow
+        from tcpcc.models.packet.memory.new_flow import add_flow
 
         number = add_flow(self.world, flow, self.now)
         self.scenario = self.world.scenario

@@ -12,7 +12,7 @@ from tcpcc.models.trains.train_records import FREE, LONE, OWN, SHARED, SINGLE, S
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import ResolvedFlow
 

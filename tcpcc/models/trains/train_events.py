@@ -25,13 +25,15 @@ from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import (
     close_vacancy,
     drop_first,
+    goes_on,
     next_order,
+    next_time,
     push,
     schedule,
     vacate_first,
 )
-from tcpcc.models.packet.forward import clear_queue_sample, set_open
-from tcpcc.models.packet.handlers import handle_other, set_timers
+from tcpcc.models.packet.handlers import handle_other, set_open, set_timers
+from tcpcc.models.packet.links.queue_sample import clear_queue_sample
 from tcpcc.models.packet.packet_records import (
     ACK_TIMER,
     ARRIVAL,
@@ -190,6 +192,7 @@ def handle_rest(w, x, kind, ident, now, order):
         handle_other(w, kind, ident, now, order)
         if w.turn != 0:
             go_on_sending(w, x, w.flow, now)
+        close_vacancy(w)
 
 
 @compiled
@@ -210,6 +213,7 @@ def handle_next_train(w, x):
         close_vacancy(w)
     elif kind <= ARRIVAL:
         leave_link(w, x, kind, ident)
+        close_vacancy(w)
     else:
         handle_rest(w, x, kind, ident, now, e.order)
 
@@ -230,9 +234,7 @@ def run_trains(world, more, until):
     w = world_at(world, 0)
     x = trains_at(more, 0)
     go_on_pending(w, x)
-    while (
-        w.need == 0 and w.heap_size > 0 and w.events < w.pause and event_at(w.heap, 0).time <= until
-    ):
+    while goes_on(w, until):
         handle_next_train(w, x)
     return w.need != 0 or w.events >= w.pause
 
@@ -249,7 +251,7 @@ def step_trains(world, more):
         go_on_pending(w, x)
     elif w.need == 0 and w.heap_size > 0:
         handle_next_train(w, x)
-    return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
+    return next_time(w)
 
 
 @entry

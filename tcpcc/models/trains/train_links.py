@@ -9,13 +9,13 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import next_order, push
-from tcpcc.models.packet.forward import fill_queue_sample, note_drop
 from tcpcc.models.packet.handlers import take_arrived
 from tcpcc.models.packet.headers import count_marks, release_header, take_verdict
+from tcpcc.models.packet.links.queue_sample import fill_queue_sample
+from tcpcc.models.packet.links.transit import send_packet
 from tcpcc.models.packet.packet_records import flow_at, hop_at, link_at
 from tcpcc.models.packet.packets import Packet
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
-from tcpcc.models.packet.scheduled import send_packet
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, note_drop
 from tcpcc.models.queue_memory import apply_discipline
 from tcpcc.models.trains.train_lines import longest, remove_head
 from tcpcc.models.trains.train_paths import go_back, size_at, travel

@@ -9,7 +9,7 @@ import math
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.notes import note_state
-from tcpcc.models.packet.forward import fill_queue_sample
+from tcpcc.models.packet.links.queue_sample import fill_queue_sample
 from tcpcc.models.packet.recorder import add_sending, add_waiting
 from tcpcc.models.queue_memory import apply_discipline
 

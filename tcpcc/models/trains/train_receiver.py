@@ -5,11 +5,10 @@ import math
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.packet.conversations import leave_place
-from tcpcc.models.packet.forward import note_delivery
 from tcpcc.models.packet.handlers import hold_ack, take_held_ack
 from tcpcc.models.packet.headers import read_at_receiver
 from tcpcc.models.packet.packet_records import cbr_at, flow_at
-from tcpcc.models.packet.recorder import bin_of
+from tcpcc.models.packet.recorder import bin_of, note_delivery
 from tcpcc.models.trains.coasting import stop_coasting
 from tcpcc.models.trains.train_lines import most_acknowledged
 from tcpcc.models.trains.train_paths import go_back

@@ -12,8 +12,8 @@ from tcpcc.engine.jit import address, blank, longer, rule_address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, positive
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.header_memory import uses_headers
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.header_memory import uses_headers
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.models.packet.representatives import count_of, refuse_counts, spread_starts
 from tcpcc.models.trains import train_records as t
 from tcpcc.models.trains.link_kinds import first_queue, kinds_of_links, lag_at, specs_of

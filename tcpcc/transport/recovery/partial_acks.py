@@ -20,7 +20,7 @@ from tcpcc.transport.recovery.classic import (
     send_allowed,
 )
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.rto import reset_backoff, restart_timer
 
 BURST = 2.0  # packets; the most that one ACK sends in recovery
 
@@ -41,7 +41,7 @@ def partial_ack(s, p, f, now, ack):
     f.unreported += move_left_edge(f, ack)
     if f.timing != 0 and ack >= f.timed_seq:
         f.timing = 0
-        f.backoff = 1
+        reset_backoff(f)
     emit(f, ack + 1, now)
 
 

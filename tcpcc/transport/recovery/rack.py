@@ -61,7 +61,7 @@ from tcpcc.transport.recovery.rate_reduction import (
     is_reducing,
     may_go,
 )
-from tcpcc.transport.rto import measure, restart_timer
+from tcpcc.transport.rto import measure, reset_backoff, restart_timer
 from tcpcc.transport.rules import lost, mark_lost, report_delivery, undo_recovery
 
 LATE, PROBE = 1, 2  # purpose of the alarm
@@ -157,7 +157,7 @@ def advance_by(s, f, now):
         restart_timer(f, now)
         if f.timing != 0 and f.ack >= f.timed_seq:
             f.timing = 0
-            f.backoff = 1
+            reset_backoff(f)
     else:
         if f.ack >= f.recover:
             end_recovery(s, f)
@@ -289,7 +289,7 @@ def on_ack(s, p, f):
         judge_probe(s, f, f.now)
     if d.news > 0 and d.rtt > 0 and (f.ack == f.high_ack or f.phase == RECOVERY):
         measure(f, f.now, d.rtt)  # a selective acknowledgement gives a sample too, as in Linux
-        f.backoff = 1
+        reset_backoff(f)
     elif f.eifel != 0 and f.ack > f.high_ack and d.news > 0:
         measure_by_echo(f)
     was_open = f.phase == OPEN

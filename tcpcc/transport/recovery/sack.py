@@ -34,7 +34,7 @@ from tcpcc.transport.output import (
 )
 from tcpcc.transport.recovery.classic import move_left_edge, new_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.rto import reset_backoff, restart_timer
 from tcpcc.transport.rules import lost, mark_lost, report_delivery
 
 SCOREBOARD = {
@@ -247,7 +247,7 @@ def update_scoreboard(s, f, now, ack):
             restart_timer(f, now)
             if f.timing != 0 and ack >= f.timed_seq:
                 f.timing = 0
-                f.backoff = 1
+                reset_backoff(f)
         else:
             if ack >= f.recover:
                 f.phase = OPEN

@@ -12,7 +12,7 @@ from tcpcc.apps.browser.memory_image import FIRST, Snapshot
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.cli import main
 from tcpcc.errors import ScenarioWarning
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
 SCENARIO = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=5)], duration=20)

@@ -18,7 +18,7 @@ from tcpcc.apps.browser.page_data import PageData
 from tcpcc.apps.browser.page_text import page as text_of
 from tcpcc.engine.streams import entropy, seed_stream
 from tcpcc.models.fluid.fluid_world import FluidWorld
-from tcpcc.models.packet.compiled import CompiledSimulation
+from tcpcc.models.packet.compiled_driver import CompiledSimulation
 
 LARGEST = 400_000
 """Bytes of a page."""

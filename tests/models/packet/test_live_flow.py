@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import tcpcc as tc
-from tcpcc.models.packet.compiled import CompiledSimulation
+from tcpcc.models.packet.compiled_driver import CompiledSimulation
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
 

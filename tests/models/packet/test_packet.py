@@ -22,7 +22,7 @@ from tcpcc.engine.jit import address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet import packet_records as records
 from tcpcc.models.packet.handlers import run_events
-from tcpcc.models.packet.packet_world import PacketWorld
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.results.recording import EVENTS

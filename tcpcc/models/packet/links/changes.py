@@ -6,7 +6,8 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.models.packet.event_list import push
-from tcpcc.models.packet.forward import leave_queue
+from tcpcc.models.packet.links.fifo import leave_queue
+from tcpcc.models.packet.links.scheduler import serve_next
 from tcpcc.models.packet.packet_records import (
     ARRIVAL,
     DEPARTURE,
@@ -17,7 +18,6 @@ from tcpcc.models.packet.packet_records import (
     queued_at,
 )
 from tcpcc.models.packet.recorder import add_sending, add_waiting
-from tcpcc.models.packet.scheduled import serve_next
 
 
 @not_inlined
@@ -130,10 +130,11 @@ def retime_scheduled(w, link, ident, now, rate):
 
 @not_inlined
 def reschedule(w, i, time):
-    """Give the event at place `i` of the heap another time, and rebuild the heap."""
+    """Give the event at place `i` of the event list another time, and build the list anew."""
     event_at(w.heap, i).time = time
     size = w.heap_size
     w.heap_size = 0
+    w.in_order = 1
     for k in range(size):
         e = event_at(w.heap, k)
         t = e.time
@@ -164,7 +165,7 @@ def change_link(w, c, now):
             leave_queue(link, now, w.since)
         if not math.isnan(c.rate):
             link.rate = c.rate
-            link.size = 0.0  # forces `cross` to recompute the transmission time
+            link.size = -1.0  # forces `occupy` to recompute the transmission time
         if not math.isnan(c.delay):
             link.delay = c.delay
         if link.scheduled == 0:

@@ -11,11 +11,11 @@ from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.conversation_items import draw_all, items_begun
 from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.delivery_memory import delivery_memory
+from tcpcc.models.packet.memory.delivery_memory import delivery_memory
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16  # places for open conversations at the beginning

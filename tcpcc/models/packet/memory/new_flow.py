@@ -15,11 +15,11 @@ from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
 from tcpcc.models.conversation_items import items_of
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.link_memory import lay_out_link
+from tcpcc.models.packet.memory.link_memory import lay_out_link
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 
 def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:

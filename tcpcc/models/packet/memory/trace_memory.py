@@ -95,7 +95,7 @@ class TraceMemory:
             events["flow"][~own] -= rows - series
         for k, name in enumerate(self.columns):
             events[name] = self._values[:count, k]
-        # events at links are written early (see forward.py): sort them in, before their effects
+        # events at links are written early (see transit.py): sort them in, before their effects
         at_sender = events["event"] < r.DELIVER
         events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
         return events[events["time"] <= duration]

@@ -1,7 +1,7 @@
 """Scheduled links: their disciplines decide about a packet when it leaves the queue.
 
 A link is scheduled if its discipline has ``on_departure`` or ``on_select``; all other links are
-those of `forward`. Packets wait in inner queues: one, unless the discipline has more. When the
+those of :mod:`.fifo`. Packets wait in inner queues: one, unless the discipline has more. When the
 transmitter is free, the discipline chooses an inner queue, sees the packet at its head and the
 packet's waiting time, and sends, marks or drops it. It may also pause until a given time, which is
 then an event. Departures are events, and packets always reach and leave a scheduled link by an
@@ -18,44 +18,21 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
-from tcpcc.models.packet.forward import (
-    clear_queue_sample,
-    fill_queue_sample,
-    forward,
-    note_drop,
-    put_in_flight,
-)
 from tcpcc.models.packet.headers import release_header, take_verdict
+from tcpcc.models.packet.links.flight import put_in_flight
+from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
 from tcpcc.models.packet.packet_records import (
     BEHIND,
     DEPARTURE,
     FAR_BEHIND,
     QUEUE_RELEASE,
     flow_at,
-    hop_at,
     inner_at,
-    link_at,
     packet_at,
 )
 from tcpcc.models.packet.packets import at_hop, free_place, place_in_pool, read_packet, size_of
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, note_drop
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
-
-
-@not_inlined
-def send_packet(w, flow, p, time):
-    """Send a packet over the link of its hop, scheduled or not."""
-    link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
-    if link.scheduled != 0:
-        enter_scheduled(w, link, flow, p, time)
-    else:
-        forward(w, flow, p, time)
-
-
-@compiled
-def bin_at(w, time):
-    """The bin of `time`; -1 after the end of the run."""
-    return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
 
 
 @compiled

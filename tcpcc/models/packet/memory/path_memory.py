@@ -13,7 +13,7 @@ from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 

@@ -12,7 +12,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedChange
 
 
@@ -33,6 +33,7 @@ class Schedule:
         self._n_changes = 0
         w = world.w[0]
         w["heap"], w["heap_room"] = address(self.heap), len(self.heap)
+        w["in_order"] = 1
         w["changes"] = address(self._changes)
 
     def beginning(self) -> None:

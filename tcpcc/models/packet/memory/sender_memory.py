@@ -12,16 +12,16 @@ from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.conversation_records import ENDLESS, ON_ITS_OWN
 from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.delivery_memory import delivery_memory
-from tcpcc.models.packet.header_memory import uses_headers
-from tcpcc.models.packet.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.memory.delivery_memory import delivery_memory
+from tcpcc.models.packet.memory.header_memory import uses_headers
+from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
     from tcpcc.scenario.transport_settings import Transport
 

@@ -22,14 +22,14 @@ from tcpcc.models.layout import SENSIBLE, beyond_run, packets_in_run
 from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.conversation_memory import ConversationMemory
-from tcpcc.models.packet.header_memory import HeaderMemory
-from tcpcc.models.packet.link_memory import lay_out_link
-from tcpcc.models.packet.path_memory import PathMemory
-from tcpcc.models.packet.room import Pool, Rings, short
-from tcpcc.models.packet.schedule import Schedule
-from tcpcc.models.packet.sender_memory import ENDLESS, SenderMemory
-from tcpcc.models.packet.trace_memory import TraceMemory
+from tcpcc.models.packet.memory.conversation_memory import ConversationMemory
+from tcpcc.models.packet.memory.header_memory import HeaderMemory
+from tcpcc.models.packet.memory.link_memory import lay_out_link
+from tcpcc.models.packet.memory.path_memory import PathMemory
+from tcpcc.models.packet.memory.rings import Pool, Rings, short
+from tcpcc.models.packet.memory.schedule import Schedule
+from tcpcc.models.packet.memory.sender_memory import ENDLESS, SenderMemory
+from tcpcc.models.packet.memory.trace_memory import TraceMemory
 from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.transport import flow_record as t
 

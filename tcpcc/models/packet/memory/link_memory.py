@@ -13,7 +13,7 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.queue_memory import QueueMemory
 
 if TYPE_CHECKING:
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.network import Link
 
 
@@ -26,7 +26,7 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     row["ident"], row["rate"], row["delay"] = i, link.rate, link.delay
     row["capacity"], row["in_bytes"] = link.buffer, link.buffer_unit == "bytes"
     row["loss"] = link.loss
-    row["busy_until"] = -1.0
+    row["busy_until"] = row["size"] = -1.0
     row["recorded"] = bool(link.record)
     is_fluid = i in world.fluid_links
     if (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tcpcc.models.packet.live_flow import LiveFlow
-    from tcpcc.models.packet.packet_world import PacketWorld
+    from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
@@ -45,7 +45,7 @@ class CompiledSimulation:
         senders: float = math.inf,
         world: PacketWorld | None = None,
     ) -> None:
-        from tcpcc.models.packet.packet_world import PacketWorld
+        from tcpcc.models.packet.memory.packet_world import PacketWorld
         from tcpcc.models.packet.representatives import check_counts
 
         self._cpu = -time.thread_time()

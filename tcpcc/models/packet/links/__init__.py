@@ -1,0 +1,1 @@
+"""Links of the packet model, and the way of packets over them."""

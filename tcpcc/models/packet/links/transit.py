@@ -1,0 +1,101 @@
+"""The way of a packet over the links of its path, to the receiver and back as an ACK.
+
+A packet needs an event only at hops where other packets or timers can interfere. If a FIFO link is
+the only feeder of the next link (or of the receiver), packets reach it in the order in which they
+are handled here. The packet is then sent on at once, with its future arrival time. It waits for an
+event only where flows meet, where a timer could interfere, or at a link with a scheduler.
+"""
+
+import numpy as np
+
+from tcpcc.engine.jit import compiled, not_inlined
+from tcpcc.models.packet.headers import read_at_receiver, release_header
+from tcpcc.models.packet.links.fifo import cross, cross_together, occupy
+from tcpcc.models.packet.links.flight import put_alone, put_in_flight
+from tcpcc.models.packet.links.scheduler import enter_scheduled
+from tcpcc.models.packet.packet_records import (
+    BY_EVENT,
+    NEXT_LINK,
+    OVERTAKEN,
+    TRACKED,
+    UNTRACKED,
+    cbr_at,
+    hop_at,
+    link_at,
+)
+from tcpcc.models.packet.packets import ack_packet, at_hop, size_of
+from tcpcc.models.packet.recorder import note_delivery, note_drop
+from tcpcc.transport import receiver
+from tcpcc.transport.flow_record import CBR, tcp_at
+
+
+@not_inlined
+def send_packet(w, flow, p, time):
+    """Send a packet over the link of its hop, scheduled or not."""
+    send_here(w, flow, p, time)
+
+
+@compiled
+def send_here(w, flow, p, time):
+    """:func:`send_packet`, inlined where it is called most."""
+    link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
+    if link.scheduled != 0:
+        enter_scheduled(w, link, flow, p, time)
+    else:
+        forward(w, flow, p, time)
+
+
+@compiled
+def forward(w, flow, p, time):
+    """Forward a packet from its hop on until it is dropped, waits for an event or is consumed."""
+    since = w.since
+    size = size_of(flow, p)
+    hops, path = w.hops, flow.path
+    while True:
+        h = hop_at(hops, path + p.hop)
+        link = link_at(h.link, 0)
+        if h.count == 1 and link.tracked == UNTRACKED:
+            link.arrived += 1
+            since = occupy(link, time, size)
+            time = since + (link.duration + link.delay)
+        else:
+            arrival = time
+            if h.count == 1 and link.tracked == TRACKED:
+                time = cross(w, link, flow, p, arrival, since, size)
+            else:
+                time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
+            since = link.begin
+            if time < 0:
+                note_drop(w, flow, link, arrival, p, True)
+                release_header(w, p.header)
+                return
+        p = at_hop(p, p.hop + 1)
+        if h.then == NEXT_LINK:
+            continue
+        if h.then == BY_EVENT:
+            put_in_flight(w, link, p, time)
+            return
+        if h.then == OVERTAKEN:
+            put_alone(w, link, p, time)
+            return
+        tcp = tcp_at(w.tcp, p.flow)
+        if not reach_receiver(w, flow, tcp, p, time):
+            return
+        p = ack_packet(flow, tcp, p.seq, p.header)
+        size = flow.ack_size
+
+
+@compiled
+def reach_receiver(w, flow, tcp, p, time):
+    """A data packet reaches its receiver; returns whether an ACK is due."""
+    if flow.kind == CBR:
+        cbr_at(w.cbr, p.flow).arrived += 1
+        note_delivery(w, flow, p.seq, time)
+        return False
+    before = tcp.delivered
+    due = receiver.receive_data(tcp, time, p.seq, p.trigger)
+    if p.header != 0:
+        due = read_at_receiver(w, flow, tcp, p.header, due)
+    if tcp.delivered != before:
+        note_delivery(w, flow, p.seq, time)
+    return due

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from by_hand import rules_of
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -46,13 +47,7 @@ class Pair:
     """A controller on plain objects and, compiled, on records."""
 
     def __init__(self, name, *, cwnd=2.0, ssthresh=math.inf):
-        self.controller = get(name)
-        self.s, self.p, self.a = self.controller.example()
-        for field, value in zip(
-            self.controller.state_dtype.names, self.controller.initial_state, strict=True
-        ):
-            setattr(self.s, field, value)
-        self.s.cwnd, self.s.ssthresh = cwnd, ssthresh
+        self.controller, self.s, self.p, self.a = rules_of(name, cwnd=cwnd, ssthresh=ssthresh)
         self.state = np.zeros(1, self.controller.state_dtype)
         self.params = np.zeros(1, self.controller.params_dtype)
         self.sample = np.zeros(1, self.controller.sample_dtype)

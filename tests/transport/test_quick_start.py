@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import ns2_runs
 import numpy as np
 import pytest
+from by_hand import rules_of
 from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
@@ -18,7 +19,6 @@ from tcpcc.errors import ScenarioError
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.quick_start_router import code_of, rate_of
-from tcpcc.slow_start import SLOW_STARTS, composed
 
 RECORDED = json.loads((ns2_runs.SCRIPTS / "quick_start.json").read_text())
 
@@ -211,17 +211,9 @@ def test_acks_and_packets_without_a_request_are_ignored():
 # The sender
 
 
-def begin(controller="reno", **params):
-    c = composed(get(controller), SLOW_STARTS["quick_start"])
-    s, p, a = c.example()
-    vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
-    vars(p).update(c.check(params))
-    return c, s, p, a
-
-
 def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, **params):
     """The sender after the SYN's ACK: N, approvals on 3 hops, RTT, initial window."""
-    c, s, p, a = begin(controller, **params)
+    c, s, p, a = rules_of(controller, "quick_start", params=params)
     c.on_start(s, p, a)
     a.qs_request, a.qs_approvals, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
     s.cwnd = window
@@ -230,13 +222,13 @@ def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, 
 
 
 def test_only_the_first_syn_carries_a_request():
-    c, s, p, a = begin(requested_rate=5.2e6)
+    c, s, p, a = rules_of("reno", "quick_start", params={"requested_rate": 5.2e6})
     c.on_start(s, p, a)
     assert s.request == 7
     a.qs_request = 0.0
     c.on_open(s, p, a)
     assert s.request == 0
-    c, s, p, a = begin()
+    c, s, p, a = rules_of("reno", "quick_start")
     c.on_start(s, p, a)
     c.on_timeout(s, p, a)
     assert s.request == 0  # a SYN that is repeated

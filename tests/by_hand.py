@@ -1,8 +1,15 @@
-"""A controller's rules to be called by hand, on plain objects."""
+"""Rules of controllers and disciplines, called by hand on plain objects."""
 
 import math
+from types import SimpleNamespace
+
+import numpy as np
 
 from tcpcc.controllers import get
+from tcpcc.engine.jit import call_rule, entry, rule_address
+from tcpcc.engine.streams import seed_stream
+from tcpcc.queues import QUEUES
+from tcpcc.queues.discipline import EACH, sample_dtype
 from tcpcc.slow_start import SLOW_STARTS, composed
 
 
@@ -15,3 +22,53 @@ def rules_of(controller, slow_start=None, *, params=None, sample=None, **state):
     vars(p).update(c.check(params or {}))
     vars(a).update(sample or {})
     return c, s, p, a
+
+
+def stream(seed=1, name="test"):
+    """The fields of a random stream."""
+    fields = {}
+    seed_stream(fields, seed, name)
+    return fields
+
+
+def discipline_of(name, seed=1, *, params=None, sample=None, **state):
+    """A discipline, its state with a random stream, parameters and a sample of zeros."""
+    d = QUEUES.find(name)
+    s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()} | state)
+    q = dict.fromkeys(sample_dtype.names, 0.0) | {field: np.zeros(d.inner) for field in EACH}
+    q |= dict.fromkeys(d.header, 0.0) | (sample or {})
+    return d, s, SimpleNamespace(**d.check(params or {})), SimpleNamespace(**q)
+
+
+@entry
+def call(address, state, params, sample):
+    call_rule(address, state, params, sample)
+
+
+class Both:
+    """Rules on plain objects and, compiled, on records; results must agree to the last bit.
+
+    `outputs` says that rules write into the sample, too.
+    """
+
+    def __init__(self, definition, s, p, sample, outputs=False):
+        self.s, self.p, self.sample = s, p, sample
+        kinds = definition.state_dtype, definition.params_dtype, definition.sample_dtype
+        self.records = [np.zeros(1, kind) for kind in kinds]
+        for record, plain in zip(self.records, (s, p), strict=False):
+            if vars(plain):
+                record[0] = tuple(np.copy(vars(plain)[name]) for name in record.dtype.names)
+        self.places = [record.__array_interface__["data"][0] for record in self.records]
+        self.kinds, self.written = kinds, (0, 2) if outputs else (0,)
+
+    def call(self, rule, **sample):
+        if rule is None:
+            return
+        vars(self.sample).update(sample)
+        self.records[2][0] = tuple(map(vars(self.sample).get, self.kinds[2].names))
+        rule(self.s, self.p, self.sample)
+        call(rule_address(rule, *self.kinds), *self.places)
+        for k in self.written:
+            plain, record = (self.s, self.p, self.sample)[k], self.records[k]
+            same = np.array([tuple(map(vars(plain).get, record.dtype.names))], record.dtype)
+            assert same.tobytes() == record.tobytes(), (rule, plain, record)

@@ -4,20 +4,17 @@ the RFC's requirements on the sender."""
 import json
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 import ns2_runs
 import numpy as np
 import pytest
-from by_hand import rules_of
+from by_hand import discipline_of, rules_of
 from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import get
 from tcpcc.errors import ScenarioError
-from tcpcc.queues import QUEUES
-from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.quick_start_router import code_of, rate_of
 
 RECORDED = json.loads((ns2_runs.SCRIPTS / "quick_start.json").read_text())
@@ -153,10 +150,7 @@ def test_rates_are_encoded_as_40_kbps_times_powers_of_two():
 def router(rate=10e6, **params):
     """A function that passes a packet to the router: time, idle time before it, request; it returns
     answer and approvals."""
-    d = QUEUES.find("quick_start_router")
-    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
-    p = SimpleNamespace(**d.check(params))
-    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0) | {"arrivals": 1.0})
+    d, s, p, q = discipline_of("quick_start_router", params=params, sample={"arrivals": 1.0})
 
     def arrival(now, code=0, idle=0.0, words=1):
         q.now, q.idle, q.rate, q.words = now, idle, rate, words
@@ -386,10 +380,7 @@ def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
 
 
 def test_flows_with_a_count_share_the_remaining_rate():
-    d = QUEUES.find("quick_start_router")
-    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
-    p = SimpleNamespace(**d.check({}))
-    q = SimpleNamespace(**dict.fromkeys(d.sample_dtype.names, 0.0))
+    d, s, p, q = discipline_of("quick_start_router")
     q.now, q.idle, q.rate, q.words, q.qs_request, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
     d.on_arrival(s, p, q)
     assert q.qs_request == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told

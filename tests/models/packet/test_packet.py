@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -143,20 +144,17 @@ def variant(name, duration=3.0, seed=1):
 # The two drivers
 
 
-def in_turn(first, second, third):
-    """All pairs of the first two, each with one element of the third and one seed in turn, because
-    all combinations would be thousands."""
-    for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            yield a, third[(4 * i + j) % len(third)], b, [1, 7][(i + j) % 2]
+IN_TURN = [
+    (names()[k % len(names())], queue, topology, 1 + k % 2)
+    for k, (queue, topology) in enumerate(product(QUEUES.names(), TOPOLOGIES))
+]
+"""Each queue in each topology, with controllers and seeds in turn."""
 
 
-@pytest.mark.parametrize(
-    ("controller", "queue", "topology", "seed"),
-    list(in_turn(names(), list(TOPOLOGIES), QUEUES.names())),
-)
+@pytest.mark.parametrize(("controller", "queue", "topology", "seed"), IN_TURN)
 def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
     """Every fourth controller has the default slow start, which is compiled with each anew."""
+    assert {case[0] for case in IN_TURN} == set(names())
     case = scenario(topology, controller, queue, seed=seed, duration=2.0)
     if names().index(controller) % 4:
         flows = [

@@ -8,7 +8,7 @@ REPRODUCING := .venv/ready-to-reproduce
 OLDEST := .oldest
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
+.PHONY: setup reproduce report accept test pytest coverage papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
 
 setup: $(READY)
 
@@ -62,6 +62,13 @@ test: $(READY)
 pytest: $(READY)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
+# The share of tcpcc's lines that the tests run, without compiled functions, whose lines are not seen.
+coverage: $(READY)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --sort=cover
+
 # Every number of every paper, all seeds, and the notebooks. What `reproduce` keeps is not simulated
 # again, neither by tests nor by notebooks; so it comes first.
 papers: $(READY)
@@ -74,7 +81,7 @@ MUTANTS ?= 60
 mutants: $(READY)
 	$(BIN)/python tests/mutants.py $(MUTANTS) $(SEED)
 
-# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 25.
+# Random scenarios over all that can be named, calls of rules, damaged files; `test` has the first 12.
 SCENARIOS ?= 1000
 SEED ?= 1
 fuzz: $(READY)

@@ -8,7 +8,7 @@ TESTS = Path(__file__).parent
 
 
 @cache
-def tests_of(file):
+def names_of(file):
     """Names of a file's tests; not of those that are always skipped."""
     return {
         node.name
@@ -22,4 +22,4 @@ def tests_of(file):
 def is_test(place):
     """Whether `file::test` is there."""
     file, _, name = place.partition("::")
-    return name in tests_of(file)
+    return name in names_of(file)

@@ -151,7 +151,7 @@ SCENARIO = """
 import tcpcc as tc, numpy as np
 RED = tc.RED(min_thresh=5, max_thresh=15)
 net = tc.dumbbell("10 Mbps", "20 ms", 30, queue=RED)
-run = tc.simulate(tc.Scenario(net, [tc.Flow("reno"), tc.Flow("cubic")], duration=5, seed=1))
+run = tc.simulate(tc.Scenario(net, [tc.Flow("reno")], duration=5, seed=1))
 print(run.data.cwnd.values.tobytes().hex()[-200:], run.data.attrs["digest"])
 """
 

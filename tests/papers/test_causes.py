@@ -9,7 +9,7 @@ import math
 from functools import cache
 
 import pytest
-from named import TESTS, is_test, tests_of
+from named import TESTS, is_test, names_of
 
 import experiments
 from experiments import expected, published
@@ -40,7 +40,7 @@ def test_every_piece_of_evidence_is_of_a_cause():
     made = {
         f"papers/{file.name}::{name}"
         for file in (TESTS / "papers").glob("test_causes*.py")
-        for name in tests_of(f"papers/{file.name}")
+        for name in names_of(f"papers/{file.name}")
     }
     structure = {name for name in made if name.endswith(("_there_is", "_of_a_cause", "_refused"))}
     assert made - structure - named == set()

@@ -8,11 +8,11 @@ import stat
 import subprocess
 import sys
 import warnings
-from contextlib import contextmanager
 
 import numba
 import numpy as np
 import pytest
+from full_disk import files_of_at_most
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -184,19 +184,6 @@ def test_a_run_with_a_damaged_cache_is_the_same_run(root):
 
 
 # --- a cache that cannot be written
-
-
-@contextmanager
-def files_of_at_most(size):
-    """The system refuses to write longer files, as a full disk does."""
-    import resource
-
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @posix_only

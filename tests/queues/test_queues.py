@@ -11,6 +11,7 @@ from by_hand import Both, discipline_of, stream
 from every_model import EVERY_MODEL, simulate_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traced import events
 
 import tcpcc as tc
 from tcpcc.engine.streams import M1, M2, STREAM_FIELDS, uniform
@@ -19,7 +20,7 @@ from tcpcc.queues import QUEUES
 from tcpcc.queues import discipline as contract
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.queues.red import base_probability, on_arrival, on_fluid, spaced_probability
-from tcpcc.results.recording import EVENTS, VARIABLES
+from tcpcc.results.recording import VARIABLES
 
 
 class Red:
@@ -274,11 +275,6 @@ def test_fluid_drops_nothing_below_two_packets_or_the_threshold():
 
 
 # In a network
-
-
-def events(run, *kinds):
-    wanted = [EVENTS.index(kind) for kind in kinds]
-    return run.events[np.isin(run.events["event"], wanted)]
 
 
 def burst(count, buffer, packet_size=1000):

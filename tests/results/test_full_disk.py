@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
 import factories
 import numpy as np
 import pytest
+from full_disk import files_of_at_most
 from h5netcdf import File
 
 import tcpcc as tc
@@ -21,16 +22,6 @@ from tcpcc.results import Run, netcdf, shelf
 from tcpcc.results.unfailing import UnfailingFile
 
 resource = pytest.importorskip("resource")
-
-
-@contextmanager
-def files_of_at_most(size):
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 SAVE = """

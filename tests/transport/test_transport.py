@@ -23,6 +23,7 @@ from endpoint import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traced import events
 
 import tcpcc as tc
 from tcpcc.results.recording import EVENTS
@@ -44,11 +45,6 @@ from tcpcc.transport.recovery.classic import count_duplicate, leave
 def simulate(*flows, buffer=50, duration=10.0, rate="10 Mbps", delay="20 ms", **scenario):
     net = tc.dumbbell(rate, delay, buffer, loss=scenario.pop("loss", 0.0))
     return tc.simulate(tc.Scenario(net, flows, duration=duration, **scenario), trace=True)
-
-
-def events(run, *kinds):
-    wanted = [EVENTS.index(kind) for kind in kinds]
-    return run.events[np.isin(run.events["event"], wanted)]
 
 
 # The retransmission timeout
@@ -101,12 +97,6 @@ def test_rto_is_that_of_bsd_in_whole_ticks(samples, tick):
         assert end.rto == pytest.approx(((sa >> 3) + sv) * tick)
 
 
-def test_the_timeout_before_any_measurement_is_the_initial_one():
-    end = Endpoint(initial_rto=2.5)
-    end.start(10.0)
-    assert end.deadline == 12.5
-
-
 @pytest.mark.parametrize(
     ("settings_", "expected"),
     [({"min_rto": 1.0}, 1.0), ({"min_rto": 0.2}, 0.2), ({"min_rto": 0.0}, 0.03)],
@@ -119,33 +109,37 @@ def test_the_timeout_is_at_least_min_rto(settings_, expected):
     assert end.deadline == pytest.approx(10.01 + expected)
 
 
-def test_the_timeout_is_at_least_two_ticks_and_at_most_max_rto():
-    coarse = Endpoint(initial_rto=0.3, min_rto=0, tick=0.5)
-    coarse.start(10.0)
-    assert coarse.deadline == 11
-    capped = Endpoint(initial_rto=9.0, max_rto=4.0)
-    capped.start(10.0)
-    assert capped.deadline == 14
+@pytest.mark.parametrize(
+    ("settings_", "expected"),
+    [
+        ({"initial_rto": 2.5}, 2.5),
+        ({"initial_rto": 0.3, "min_rto": 0, "tick": 0.5}, 1),  # two ticks
+        ({"initial_rto": 9.0, "max_rto": 4.0}, 4),
+    ],
+)
+def test_the_timeout_before_any_measurement_is_the_initial_one_within_its_limits(
+    settings_, expected
+):
+    end = Endpoint(**settings_)
+    end.start(10.0)
+    assert end.deadline == 10 + expected
 
 
-def test_repeated_timeouts_back_off_by_doubling():
-    """3, 6, 12, 24, 48 s and then max_rto."""
-    end = started()
+@pytest.mark.parametrize(
+    ("settings_", "timeouts"),
+    [
+        ({}, [3, 6, 12, 24, 48, 60, 60]),  # at last max_rto
+        ({"backoff_limit": 4, "max_rto": math.inf}, [3, 6, 12, 12, 12]),
+    ],
+)
+def test_repeated_timeouts_back_off_by_doubling(settings_, timeouts):
+    end = started(**settings_)
     times = [0.0]
-    for _ in range(7):
+    for _ in timeouts:
         times.append(end.deadline)
         end.time_out()
-    assert np.diff(times).tolist() == [3, 6, 12, 24, 48, 60, 60]
-    assert end.timeouts == 7
-
-
-def test_the_backoff_has_a_limit_of_its_own():
-    end = started(backoff_limit=4, max_rto=math.inf)
-    times = [0.0]
-    for _ in range(5):
-        times.append(end.deadline)
-        end.time_out()
-    assert np.diff(times).tolist() == [3, 6, 12, 12, 12]
+    assert np.diff(times).tolist() == timeouts
+    assert end.timeouts == len(timeouts)
 
 
 def test_karn_segments_sent_twice_give_no_rtt():
@@ -1449,6 +1443,9 @@ def in_recovery():
 def test_a_recovery_that_ends_with_lost_packets_begins_again():
     """Linux, ``tcp_fastretrans_alert``: in the same ACK, if packets marked lost are outstanding."""
     end = in_recovery()
+    end.ack(0.24, 13, 1)
+    assert (end.phase, end.loss_events) == (OPEN, 1)
+    end = in_recovery()
     end.dupack(0.23, 15)  # 14, sent in recovery, is lost
     assert (end.phase, end.loss_events) == (RECOVERY, 1)
     end.ack(0.24, 13, 1)
@@ -1456,12 +1453,6 @@ def test_a_recovery_that_ends_with_lost_packets_begins_again():
     assert end.recover > 15
     end.ack(0.25, end.recover, 14)
     assert (end.phase, end.loss_events) == (OPEN, 2)
-
-
-def test_a_recovery_that_ends_without_lost_packets_ends():
-    end = in_recovery()
-    end.ack(0.24, 13, 1)
-    assert (end.phase, end.loss_events) == (OPEN, 1)
 
 
 def test_packets_marked_lost_are_in_the_network_again_after_an_undo():

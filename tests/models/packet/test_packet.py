@@ -16,6 +16,7 @@ import simpy
 from drivers import both_drivers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from traced import events
 
 import tcpcc as tc
 from tcpcc.controllers import names
@@ -26,16 +27,7 @@ from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
-from tcpcc.results.recording import EVENTS
 from tcpcc.transport.recovery import RECOVERIES
-
-
-def events(run, *kinds, flow=None):
-    wanted = np.isin(run.events["event"], [EVENTS.index(kind) for kind in kinds])
-    if flow is not None:
-        wanted &= run.events["flow"] == run.flows.index(flow)
-    return run.events[wanted]
-
 
 # Topologies, each with flows that meet: the controller in question twice, Reno and a CBR source
 

@@ -53,22 +53,29 @@ class Both:
 
     def __init__(self, definition, s, p, sample, outputs=False):
         self.s, self.p, self.sample = s, p, sample
-        kinds = definition.state_dtype, definition.params_dtype, definition.sample_dtype
-        self.records = [np.zeros(1, kind) for kind in kinds]
+        self.kinds = definition.state_dtype, definition.params_dtype, definition.sample_dtype
+        self.records = [np.zeros(1, kind) for kind in self.kinds]
         for record, plain in zip(self.records, (s, p), strict=False):
             if vars(plain):
                 record[0] = tuple(np.copy(vars(plain)[name]) for name in record.dtype.names)
         self.places = [record.__array_interface__["data"][0] for record in self.records]
-        self.kinds, self.written = kinds, (0, 2) if outputs else (0,)
+        self.addresses = {}
+        written = ((s, 0), (sample, 2)) if outputs else ((s, 0),)
+        self.written = [(vars(x), self.records[k], self.records[k].copy()) for x, k in written]
+
+    def address(self, rule):
+        if rule not in self.addresses:
+            self.addresses[rule] = rule_address(rule, *self.kinds)
+        return self.addresses[rule]
 
     def call(self, rule, **sample):
         if rule is None:
             return
-        vars(self.sample).update(sample)
-        self.records[2][0] = tuple(map(vars(self.sample).get, self.kinds[2].names))
+        given = vars(self.sample)
+        given.update(sample)
+        self.records[2][0] = tuple(map(given.__getitem__, self.kinds[2].names))
         rule(self.s, self.p, self.sample)
-        call(rule_address(rule, *self.kinds), *self.places)
-        for k in self.written:
-            plain, record = (self.s, self.p, self.sample)[k], self.records[k]
-            same = np.array([tuple(map(vars(plain).get, record.dtype.names))], record.dtype)
+        call(self.address(rule), *self.places)
+        for plain, record, same in self.written:
+            same[0] = tuple(map(plain.__getitem__, record.dtype.names))
             assert same.tobytes() == record.tobytes(), (rule, plain, record)

@@ -373,7 +373,7 @@ def test_an_error_in_a_compiled_rule_reaches_the_caller():
     """Division by zero is Python's, not a silent infinity."""
     pair = Pair("reno", cwnd=0.0, ssthresh=0.0)
     with pytest.raises(ZeroDivisionError):
-        call(rule_address(pair.controller.on_ack, *pair.kinds), *pair.places)
+        call(pair.address(pair.controller.on_ack), *pair.places)
 
 
 #: Their windows follow what they measured of the path, which a trickle changes: a smaller rate or

@@ -1,5 +1,7 @@
 """A sender of BBR, version 2 or 3, that is told of one packet after the other."""
 
+from by_hand import rules_of
+
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.bbr3 import STARTUP
 
@@ -12,16 +14,14 @@ class Sender:
 
     def __init__(self, mode, controller=BBR3, **state):
         self.rules = controller
-        self.s, self.p, self.a = controller.example()
-        for name, value in zip(controller.state_dtype.names, controller.initial_state, strict=True):
-            setattr(self.s, name, value)
         known = {
             "cwnd": 2.0 * BDP, "bw": 1000.0, "max_bw": 1000.0, "bw_now": 1000.0, "base_rtt": 0.1,
             "base_rtt_at": 10.0, "probed_rtt": 0.1, "probed_rtt_at": 10.0, "cycle_at": 10.0,
             "probe_wait": 2.5, "full": float(mode != STARTUP), "full_bw": 1000.0, "measured": 1.0,
             "pacing_rate": 1000.0, "round_end": 990.0, "loss_round_end": 990.0,
         }  # fmt: skip
-        vars(self.s).update({**known, **state, "mode": mode})
+        state = {**known, **state, "mode": mode}
+        _, self.s, self.p, self.a = rules_of(controller, **state)
         self.now, self.total = 10.0, 1000.0
 
     def sample(self, *, rate=1000.0, rtt=0.11, pipe=130, lost=0, inflight=BDP, phase=0, **more):

@@ -21,6 +21,15 @@ hypothesis.settings.register_profile("tests", deadline=None)  # a busy machine i
 hypothesis.settings.load_profile("tests")
 
 
+LONGEST = [
+    "test_notebooks.py", "test_controller_battery.py", "test_cli.py", "test_page.py",
+    "test_reproduction.py", "test_evaluate.py", "test_memory_image.py", "test_packet.py",
+    "test_hybrid.py", "test_cache.py", "test_docs.py", "test_entry_points.py", "test_fluid.py",
+]  # fmt: skip
+"""Files to begin with, so that no process has a long one at the end. The first of these compiles
+rules only, while another process compiles the packet model."""
+
+
 def pytest_configure(config):
     """Before any paper is imported: its scenarios depend on it."""
     seeds.QUICK = config.option.markexpr != "papers"
@@ -33,7 +42,7 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
-    items.sort(key=lambda item: item.path.name != "test_notebooks.py")  # the longest file first
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
     if seeds.QUICK:
         left = [item for item in items if item.get_closest_marker("papers")]
         config.hook.pytest_deselected(items=left)

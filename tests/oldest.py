@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-TOOLS = ("pytest", "hypothesis", "nbformat")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "nbformat")
 OTHERS = ("pyparsing<3.3",)  # matplotlib 3.8 uses names that 3.3 warns of
 
 

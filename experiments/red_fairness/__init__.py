@@ -7,7 +7,9 @@ the parameter studies, study_figures.py draws them; against_ns2.py compares mean
 those of ns-2.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from experiments.harness import Item, Paper
 from experiments.red_fairness import figures as f
@@ -36,7 +38,7 @@ def letters(table):
     }
 
 
-NUMBERS = {
+NUMBERS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     table: (partial(s.mix_runs, table), partial(tabulate, tables.of_mix)) for table in s.TABLES
 } | {
     "table_4_3": (s.joining_runs, partial(tabulate, tables.of_joining)),

@@ -14,7 +14,8 @@ import pytest
 import tcpcc as tc
 from tcpcc import files
 from tcpcc.models import costs as module
-from tcpcc.models.packet import compiled, packet_world
+from tcpcc.models.packet import compiled_driver
+from tcpcc.models.packet.memory import packet_world
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
 
@@ -131,7 +132,7 @@ def test_ctrl_c_ends_a_run_within_half_a_million_events(monkeypatch, trains):
 def test_pauses_change_no_bit(trains, monkeypatch):
     scenario = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("vegas", start=1)], duration=10)
     whole = tc.simulate(scenario, trains=trains)
-    monkeypatch.setattr(compiled, "EVENTS_AT_ONCE", 97)
+    monkeypatch.setattr(compiled_driver, "EVENTS_AT_ONCE", 97)
     assert tc.simulate(scenario, trains=trains).identical(whole)
 
 

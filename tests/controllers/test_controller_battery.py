@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from by_hand import Both, call, rules_of
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -22,7 +23,7 @@ from hypothesis.stateful import (
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import call_rule, entry, rule_address
+from tcpcc.engine.jit import rule_address
 
 SMALLEST_WINDOW, SMALLEST_THRESHOLD = 1.0, 2.0
 
@@ -33,53 +34,18 @@ BY_THEMSELVES = [name for name in WINDOWED if not CONTROLLERS.find(name).header 
 many measurements that small windows do not grow for many rounds (NV: test_linux_controllers.py)."""
 
 
-@entry
-def call(address, state, params, sample):
-    call_rule(address, state, params, sample)
-
-
-def address(array):
-    return array.__array_interface__["data"][0]
-
-
-class Pair:
+class Pair(Both):
     """A controller on plain objects and, compiled, on records."""
 
     def __init__(self, name, *, cwnd=2.0, ssthresh=math.inf):
-        self.controller = CONTROLLERS.find(name)
-        self.s, self.p, self.a = self.controller.example()
-        for field, value in zip(
-            self.controller.state_dtype.names, self.controller.initial_state, strict=True
-        ):
-            setattr(self.s, field, value)
-        self.s.cwnd, self.s.ssthresh = cwnd, ssthresh
-        self.state = np.zeros(1, self.controller.state_dtype)
-        self.params = np.zeros(1, self.controller.params_dtype)
-        self.sample = np.zeros(1, self.controller.sample_dtype)
-        self.state[0] = tuple(np.copy(value) for value in vars(self.s).values())
-        self.plain = self.state.copy()
-        if vars(self.p):
-            self.params[0] = tuple(vars(self.p).values())
-        dtypes = self.state.dtype, self.params.dtype, self.sample.dtype
-        self.addresses = {
-            name: rule_address(function, *dtypes)
-            for name, function in self.controller.rules.items()
-        }
-        self.places = tuple(map(address, (self.state, self.params, self.sample)))
+        self.controller, *plain = rules_of(name, cwnd=cwnd, ssthresh=ssthresh)
+        super().__init__(self.controller, *plain)
 
     def call(self, name, **sample):
         """Call a rule, both ways, if the controller has it; the states must stay the same."""
-        function = self.controller.rules[name]
-        if function is None:
-            return
-        given = vars(self.a)
-        given.update({k: float(v) for k, v in sample.items()})
-        given.update(growing=given["acked"], clock=given["now"])
-        self.sample[0] = tuple(map(given.__getitem__, self.sample.dtype.names))
-        function(self.s, self.p, self.a)
-        call(self.addresses[name], *self.places)
-        self.plain[0] = tuple(map(vars(self.s).__getitem__, self.state.dtype.names))
-        assert self.plain.tobytes() == self.state.tobytes(), (name, self.a, self.s, self.state)
+        given = vars(self.sample) | {k: float(v) for k, v in sample.items()}
+        given |= {"growing": given["acked"], "clock": given["now"]}
+        super().call(self.controller.rules[name], **given)
 
 
 class AnySequence(RuleBasedStateMachine):
@@ -407,7 +373,7 @@ def test_an_error_in_a_compiled_rule_reaches_the_caller():
     """Division by zero is Python's, not a silent infinity."""
     pair = Pair("reno", cwnd=0.0, ssthresh=0.0)
     with pytest.raises(ZeroDivisionError):
-        call(pair.addresses["on_ack"], *pair.places)
+        call(pair.address(pair.controller.on_ack), *pair.places)
 
 
 #: Their windows follow what they measured of the path, which a trickle changes: a smaller rate or
@@ -436,8 +402,7 @@ def windows_after_a_trickle(name, pause):
             yield sim.env.timeout(0.25)
             windows.append(live.state["cwnd"])
 
-    sim.env.process(application())
-    sim.run()
+    sim.env.run(until=sim.env.process(application()))
     return windows
 
 

@@ -234,9 +234,10 @@ def test_vegas_times_out_to_two_packets(name, window):
     assert (s.cwnd, s.ssthresh) == (2, max(math.floor(window) // 2, 2))
 
 
-def test_vegas_never_steps_below_two_packets():
-    s, p, a = records("vegas", cwnd=2.5, ssthresh=2.0)
-    CONTROLLERS.find("vegas").on_round(s, p, with_delta(a, 9.0, 40.0))
+@pytest.mark.parametrize("name", ["vegas", "vegas_a"])
+def test_vegas_never_steps_below_two_packets(name):
+    s, p, a = records(name, cwnd=2.5, ssthresh=2.0)
+    CONTROLLERS.find(name).on_round(s, p, with_delta(a, 9.0, 40.0))
     assert s.cwnd == 2
 
 
@@ -371,10 +372,11 @@ def test_newvegas_steps_by_the_thresholds_as_they_have_just_become(delta, step):
 
 
 @pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
-def test_newvegas_takes_back_its_thresholds_on_a_loss(rule):
-    s, p, a = watched("newvegas", extra=7.0)
-    getattr(CONTROLLERS.find("newvegas"), rule)(s, p, a)
-    assert s.extra == 0
+@pytest.mark.parametrize(("name", "after"), [("newvegas", 0), ("vegas_a", 7)])
+def test_newvegas_takes_back_its_thresholds_on_a_loss_and_vegas_a_keeps_them(name, after, rule):
+    s, p, a = watched(name, extra=7.0)
+    getattr(CONTROLLERS.find(name), rule)(s, p, a)
+    assert s.extra == after
 
 
 @pytest.mark.parametrize("name", ["newvegas", "vegas_plus"])
@@ -439,20 +441,6 @@ def test_vegas_a_by_the_letter_of_its_paper_does_nothing_at_the_thresholds(delta
     s, p, a = records("vegas_a", cwnd=100.0, ssthresh=2.0, p={"closed": 0.0})
     assert end_round("vegas_a", s, p, a, delta) == step
     assert s.extra == step
-
-
-def test_vegas_a_never_steps_below_two_packets():
-    s, p, a = records("vegas_a", cwnd=2.5, ssthresh=2.0)
-    end_round("vegas_a", s, p, a, 9.0)
-    assert s.cwnd == 2
-
-
-@pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
-def test_vegas_a_keeps_its_thresholds_over_a_loss(rule):
-    s, p, a = records("vegas_a", ssthresh=2.0)
-    s.extra = 5.0
-    getattr(CONTROLLERS.find("vegas_a"), rule)(s, p, a)
-    assert s.extra == 5
 
 
 @pytest.mark.parametrize(
@@ -646,35 +634,34 @@ def test_the_table_has_a_row_for_every_parameter():
     assert list(reno["parameter"]) == ["integer_ssthresh", "integer_window"]
 
 
-def test_a_misspelt_field_is_refused_when_the_controller_is_made():
-    def reads(s, p, a):
-        s.cwnd += a.ackd
+def reads(s, p, a):
+    s.cwnd += a.ackd
 
-    with pytest.raises(ValueError, match=r"'mine', on_ack, line \d+ .*a\.ackd.*acked") as error:
-        make(on_ack=reads)
+
+def writes(s, p, a):
+    s.cwmd = 1.0
+
+
+def tunes(s, p, a):
+    s.cwnd += p.gian
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        ({"on_ack": reads}, r"'mine', on_ack, line \d+ .*a\.ackd.*acked"),
+        ({"on_loss": writes}, r"on_loss, .*s\.cwmd: .*cwnd, ssthresh"),
+        (
+            {"on_round": tunes, "params": {"gain": tc.Param(1, "", "gain")}},
+            r"p\.gian: not in the parameters.*it has gain",
+        ),
+        ({"state": {"cwnd": tc.State(1, "", "")}}, r"'mine': state 'cwnd' is common to all"),
+    ],
+)
+def test_a_misspelt_field_is_refused_when_the_controller_is_made(made, says):
+    with pytest.raises(ValueError, match=says) as error:
+        make(**made)
     assert "\n" not in str(error.value)
-
-
-def test_a_misspelt_variable_that_is_written_is_refused_too():
-    def writes(s, p, a):
-        s.cwmd = 1.0
-
-    with pytest.raises(ValueError, match=r"on_loss, .*s\.cwmd: .*cwnd, ssthresh") as error:
-        make(on_loss=writes)
-    assert "\n" not in str(error.value)
-
-
-def test_a_misspelt_parameter_is_answered_with_the_names_of_all():
-    def rule(s, p, a):
-        s.cwnd += p.gian
-
-    with pytest.raises(ValueError, match=r"p\.gian: not in the parameters.*it has gain"):
-        make(on_round=rule, params={"gain": tc.Param(1, "", "gain")})
-
-
-def test_private_state_may_not_hide_the_common_one():
-    with pytest.raises(ValueError, match=r"'mine': state 'cwnd' is common to all"):
-        make(state={"cwnd": tc.State(1, "packets", "mine")})
 
 
 @pytest.mark.parametrize("name", ["on_ack", "on_loss", "on_timeout"])

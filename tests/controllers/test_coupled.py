@@ -4,23 +4,21 @@ import math
 
 import numpy as np
 import pytest
+from by_hand import rules_of
 from every_model import EVERY_MODEL, simulate_in
 from test_controller_battery import Path
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS
 
 COUPLED = ["balia", "lia", "olia"]
 
 
 def group(name, *members):
     """States of a group, from mappings of their variables; with parameters and a sample."""
-    c = CONTROLLERS.find(name)
     states = []
     for one in members:
-        s, p, a = c.example()
-        vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
-        vars(s).update({"ssthresh": 1.0, "members": len(members), "group": states, **one})
+        common = {"ssthresh": 1.0, "members": len(members), "group": states}
+        c, s, p, a = rules_of(name, **(common | one))
         states.append(s)
     return c, states, p, a
 

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from by_hand import rules_of
 from every_model import BESIDE_PACKETS, EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,12 +45,8 @@ class Rules:
     """
 
     def __init__(self, name, cwnd, *, base=0.04, params=None, **state):
-        self.controller = CONTROLLERS.find(name)
-        self.s, self.p, self.a = self.controller.example()
-        vars(self.p).update(params or {})
-        fields = self.controller.state_dtype.names
-        vars(self.s).update(zip(fields, self.controller.initial_state, strict=True))
-        vars(self.s).update({"cwnd": cwnd, "ssthresh": 2.0} | state)
+        state = {"cwnd": cwnd, "ssthresh": 2.0} | state
+        self.controller, self.s, self.p, self.a = rules_of(name, params=params, **state)
         self.base = self.a.base_rtt = base
         self.see(0.0)
 

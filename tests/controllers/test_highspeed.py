@@ -5,6 +5,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
+from by_hand import rules_of
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
@@ -14,14 +15,9 @@ from tcpcc.controllers.hstcp import TABLE, decrease, increase
 
 def begin(name, window=100.0, rtt=0.1, **params):
     """A controller's state in congestion avoidance at `window`, its parameters, a sample."""
-    controller = CONTROLLERS.find(name)
-    s, p, a = controller.example()
-    columns = controller.state_dtype.names
-    vars(s).update(zip(columns, controller.initial_state, strict=True))
-    vars(p).update(controller.check(params))
-    s.cwnd, s.ssthresh, a.window, a.now = window, 2.0, window, 0.0
-    a.rtt = a.srtt = a.base_rtt = a.max_rtt = rtt
-    return controller, s, p, a
+    rtts = dict.fromkeys(("rtt", "srtt", "base_rtt", "max_rtt"), rtt)
+    sample = {"window": window, "now": 0.0, **rtts}
+    return rules_of(name, params=params, sample=sample, cwnd=window, ssthresh=2.0)
 
 
 def growth(name, window, **settings):

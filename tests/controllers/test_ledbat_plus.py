@@ -1,6 +1,7 @@
 """LEDBAT++: its gain, its two regimes, its slowdowns, and what they do to a late flow."""
 
 import pytest
+from by_hand import rules_of
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -11,12 +12,8 @@ RULES = CONTROLLERS.find("ledbat_plus")
 
 def begin(**state):
     """State, parameters and sample of a flow on a path of 100 ms without a queue."""
-    s, p, a = RULES.example()
-    vars(s).update(zip(RULES.state_dtype.names, RULES.initial_state, strict=True))
-    vars(s).update(state)
-    a.srtt = a.base_rtt = a.rtt = 0.1
-    a.inflight, a.phase = 1e6, 0.0
-    return s, p, a
+    sample = {"srtt": 0.1, "base_rtt": 0.1, "rtt": 0.1, "inflight": 1e6, "phase": 0.0}
+    return rules_of(RULES, sample=sample, **state)[1:]
 
 
 def deliver(s, p, a, *, now, rtt, packets=1.0):

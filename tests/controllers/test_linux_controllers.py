@@ -4,6 +4,7 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from by_hand import rules_of
 from every_model import EVERY_MODEL, WAYS, simulate_in
 
 import tcpcc as tc
@@ -13,14 +14,9 @@ from tcpcc.controllers.htcp import factor
 
 def at(name, cwnd=100.0, **params):
     """State in congestion avoidance at `cwnd`, parameters, a sample with an empty queue."""
-    controller = CONTROLLERS.find(name)
-    s, p, a = controller.example()
-    for key, value in controller.check(params).items():
-        setattr(p, key, value)
-    s.cwnd, s.ssthresh = cwnd, 2.0
-    a.window = cwnd
-    a.rtt = a.base_rtt = a.max_rtt = a.round_rtt = a.round_min_rtt = 0.1
-    return s, p, a
+    rtts = dict.fromkeys(("rtt", "base_rtt", "max_rtt", "round_rtt", "round_min_rtt"), 0.1)
+    sample = {"window": cwnd, **rtts}
+    return rules_of(name, params=params, sample=sample, cwnd=cwnd, ssthresh=2.0)[1:]
 
 
 def queueing(a, delay, most=0.1):

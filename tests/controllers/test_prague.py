@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from by_hand import rules_of
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -12,23 +13,11 @@ PRAGUE = CONTROLLERS.find("prague")
 
 def begin(window, *, rounds=0, **params):
     """A flow in congestion avoidance with that window and an RTT of 10 ms, at 1 s."""
-    s, p, a = PRAGUE.example()
-    vars(s).update(zip(PRAGUE.state_dtype.names, PRAGUE.initial_state, strict=True))
-    s.cwnd = s.frac_cwnd = float(window)
-    s.ssthresh = 2.0
-    s.rounds = float(rounds)
-    s.round_end = math.inf
-    vars(p).update(PRAGUE.check(params))
-    a.now, a.srtt, a.rtt, a.delivered, a.ce, a.phase, a.limited = (
-        1.0,
-        0.01,
-        0.01,
-        1.0,
-        0.0,
-        0.0,
-        0.0,
-    )
-    return s, p, a
+    window, rounds = float(window), float(rounds)
+    state = {"cwnd": window, "frac_cwnd": window, "ssthresh": 2.0, "rounds": rounds}
+    sample = {"now": 1.0, "srtt": 0.01, "rtt": 0.01, "delivered": 1.0}
+    zero = dict.fromkeys(("ce", "phase", "limited"), 0.0)
+    return rules_of(PRAGUE, params=params, sample=sample | zero, round_end=math.inf, **state)[1:]
 
 
 @pytest.mark.parametrize(

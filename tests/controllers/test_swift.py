@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from by_hand import rules_of
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -14,14 +15,9 @@ BASE = 50e-6
 
 def begin(window, **params):
     """A flow with that window, an RTT of 100 us, and its last cut long ago."""
-    s, p, a = SWIFT.example()
-    vars(s).update(zip(SWIFT.state_dtype.names, SWIFT.initial_state, strict=True))
-    s.window = window
-    s.cwnd = max(window, 1.0)
-    vars(p).update(SWIFT.check({"base_target": BASE, "hop_share": 0.2, **params}))
-    a.now, a.srtt, a.rtt, a.hops = 1.0, 1e-4, 1e-4, 3.0
-    a.delivered = a.growing = 1.0
-    return s, p, a
+    params = {"base_target": BASE, "hop_share": 0.2, **params}
+    sample = {"now": 1.0, "srtt": 1e-4, "rtt": 1e-4, "hops": 3.0, "delivered": 1.0, "growing": 1.0}
+    return rules_of(SWIFT, params=params, sample=sample, window=window, cwnd=max(window, 1.0))[1:]
 
 
 def target(window):

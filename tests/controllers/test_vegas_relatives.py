@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from by_hand import rules_of
+from endpoint import MEASURE, Endpoint, started
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_controllers import records, with_delta
-from test_slow_start import begin
-from test_transport import MEASURE, Endpoint
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -225,7 +225,7 @@ def test_the_handshake_counts_for_base_rtt_only_with_syn_rtt(model, syn_rtt):
 
 def train(sent, came, start_up="vegas_star", **params):
     """ssthresh after the ACKs of packets sent and come back at these times, in slow start."""
-    c, s, p, a = begin("vegas", start_up, **params)
+    c, s, p, a = rules_of("vegas", start_up, params=params)
     a.base_rtt = 0.1
     c.on_round(s, p, a)
     s.incr = 0.0
@@ -257,7 +257,7 @@ def test_what_left_as_slowly_as_it_came_tells_nothing(spacing, estimated):
 
 
 def test_a_train_does_not_span_a_segment_sent_twice():
-    c, s, p, a = begin("vegas", "vegas_star")
+    c, s, p, a = rules_of("vegas", "vegas_star")
     for k, rtt in enumerate([0.1, 0.105, 0.0, 0.115, 0.12, 0.125]):
         a.now, a.rtt = 0.1 + 0.005 * k, rtt
         c.on_ack(s, p, a)
@@ -297,8 +297,7 @@ def test_vegas_star_does_not_overshoot_where_vegas_does(model):
 def test_bsd_counts_ticks_and_expires_at_one(samples, phase):
     """tcp_xmit_timer of 4.3BSD-Reno, with t_rtt - 1 = the ticks that passed: srtt in 1/8 of a tick,
     rttvar in 1/4; a timer of n ticks is up at the n-th one from now."""
-    end = Endpoint(make=tc.Transport.bsd, clock_phase=phase)
-    end.start()
+    end = started(make=tc.Transport.bsd, clock_phase=phase)
     srtt = rttvar = 0
     now = 0.0
     for rtt, pause in samples:
@@ -336,8 +335,7 @@ def test_the_bsd_timeout_is_never_below_two_ticks():
 
 def lossy(recovery):
     """Two of sixteen packets are lost; the second's duplicates come after the first's repair."""
-    end = Endpoint(recovery, initial_window=16)
-    end.start()
+    end = started(recovery, initial_window=16)
     cuts = []
     for seq in [0, 1, *range(3, 8), *range(9, 16)]:
         end.ack(0.1, min(seq, 1), seq)

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from by_hand import rules_of
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -13,10 +14,7 @@ VIVACE = CONTROLLERS.find("vivace")
 
 def trial(**state):
     """State and parameters amid a trial at 10 Mb/s; the faster interval comes first."""
-    s, p, a = VIVACE.example()
-    for name, value in zip(VIVACE.state_dtype.names, VIVACE.initial_state, strict=True):
-        setattr(s, name, value)
-    s.mode, s.rate, s.side = PROBING, 1250.0, 1.0
+    _, s, p, a = rules_of(VIVACE, mode=PROBING, rate=1250.0, side=1.0)
     s.of_rate[:] = 1312.5, 1187.5
     s.arrived[:] = 100.0
     vars(s).update(state)

@@ -1,18 +1,16 @@
 """XCP: the router beside ns-2's, its arithmetic by hand, and what it is known for."""
 
-from types import SimpleNamespace
-
 import ns2_runs
 import numpy as np
 import pytest
+from by_hand import discipline_of
 from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 from tcpcc.errors import ScenarioError, ScenarioWarning
 from tcpcc.models.packet.simpy_driver import PacketSimulation
-from tcpcc.queues import QUEUES
-from tcpcc.queues.discipline import Discipline, sample_dtype
+from tcpcc.queues.discipline import Discipline
 
 
 def scenario(flows=2, rate=20, delay=20, buffer=500, duration=10, near=1, stagger=2.0, **router):
@@ -103,12 +101,8 @@ def test_round_trip_times_make_no_difference():
 
 
 def router(**state):
-    d = QUEUES.find("xcp_router")
-    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()} | state)
-    p = SimpleNamespace(**d.check({}))
-    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-    q.rate, q.size, q.words, q.arrivals = 8e6, 1000.0, 1.0, 1.0  # 1 MB/s
-    return d, s, p, q
+    sample = {"rate": 8e6, "size": 1000.0, "words": 1.0, "arrivals": 1.0}  # 1 MB/s
+    return discipline_of("xcp_router", sample=sample, **state)
 
 
 def test_what_is_free_is_given_out_in_an_interval():

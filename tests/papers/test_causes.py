@@ -5,19 +5,17 @@ are expected to give, which test_reproduction.py holds every run to. The files b
 test_causes_*.py, simulate.
 """
 
-import ast
 import math
 from functools import cache
-from pathlib import Path
 
 import pytest
+from named import TESTS, is_test, names_of
 
 import experiments
 from experiments import expected, published
 from experiments.published import NOT_TRACED, Cause
 from experiments.westwood_rbe import tables as westwood
 
-TESTS = Path(__file__).parents[1]
 PAPERS = list(experiments.papers())
 
 
@@ -32,26 +30,9 @@ def causes():
     )
 
 
-@cache
-def names_of(file):
-    """Names of a file's tests; not of those that are always skipped."""
-    tree = ast.parse((TESTS / file).read_text())
-    return {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-        and not any("mark.skip" in ast.unparse(each) for each in node.decorator_list)
-    }
-
-
-@pytest.mark.parametrize(
-    ("paper", "item", "cause"), causes(), ids=lambda x: getattr(x, "text", x)[:24]
-)
-def test_a_cause_names_a_test_that_there_is(paper, item, cause):
-    if cause.check:
-        file, name = cause.check.split("::")
-        assert name.startswith("test_")
-        assert name in names_of(file), f"{paper}, {item}: {cause.check} is no test"
+def test_a_cause_names_a_test_that_there_is():
+    named = {cause.check for _, _, cause in causes() if cause.check}
+    assert [check for check in named if not is_test(check)] == []
 
 
 def test_every_piece_of_evidence_is_of_a_cause():
@@ -60,7 +41,6 @@ def test_every_piece_of_evidence_is_of_a_cause():
         f"papers/{file.name}::{name}"
         for file in (TESTS / "papers").glob("test_causes*.py")
         for name in names_of(f"papers/{file.name}")
-        if name.startswith("test_")
     }
     structure = {name for name in made if name.endswith(("_there_is", "_of_a_cause", "_refused"))}
     assert made - structure - named == set()

@@ -17,12 +17,6 @@ from experiments.records import (
 )
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-TUTORIAL = ("01_",)
-LONG = pytest.mark.papers
-RUN = [
-    pytest.param(path, id=path.stem, marks=() if path.stem.startswith(TUTORIAL) else LONG)
-    for path in NOTEBOOKS
-]
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -55,7 +49,8 @@ def test_a_number_that_moved_is_found():
     assert differences("a 1 b", "a 1 c") == ([(" b", " c")], [])
 
 
-@pytest.mark.parametrize("path", RUN)
+@pytest.mark.papers
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_notebook_runs_and_gives_what_is_stored(path, monkeypatch):
     import nbclient
     import nbformat

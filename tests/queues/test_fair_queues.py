@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import discipline_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import QUEUES, pie
 from tcpcc.queues.discipline import EACH, SAMPLE
@@ -26,13 +26,9 @@ class Alone:
     """A discipline's rules with inner queues of plain Python, as a scheduled link calls them."""
 
     def __init__(self, name, capacity=math.inf, **params):
-        self.d = d = QUEUES.find(name)
-        stream = {}
-        seed_stream(stream, 1, "test")
-        self.s = SimpleNamespace(**stream, **{k: v.start() for k, v in d.state.items()})
-        self.p = SimpleNamespace(**d.check(params))
-        self.q = SimpleNamespace(**dict.fromkeys(SAMPLE, math.nan))
-        self.q.rate = 8e6
+        sample = dict.fromkeys(SAMPLE, math.nan) | {"rate": 8e6}
+        self.d, self.s, self.p, self.q = discipline_of(name, params=params, sample=sample)
+        d = self.d
         for field in EACH:
             setattr(self.q, field, np.full(d.inner, math.nan if "head" in field else 0.0))
         self.inner = [deque() for _ in range(d.inner)]

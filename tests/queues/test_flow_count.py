@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import discipline_of, stream
 from every_model import EVERY_MODEL, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.engine.streams import seed_stream, uniform
+from tcpcc.engine.streams import uniform
 from tcpcc.queues import QUEUES, flow_count, sred
-from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.red import base_probability
 
 DUMBBELL = {"rate": "4 Mbps", "delay": "20 ms", "buffer": 40}
@@ -22,13 +22,9 @@ class Plain:
     """A discipline's rules on plain objects."""
 
     def __init__(self, name, seed=1, **params):
-        self.discipline = d = QUEUES.find(name)
-        stream = {}
-        seed_stream(stream, seed, "test")
-        self.s = SimpleNamespace(**stream, **{k: v.start() for k, v in d.state.items()})
-        self.p = SimpleNamespace(**d.check(params))
-        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-        self.q.rate, self.q.size, self.q.arrivals, self.q.limit = 10e6, 1000.0, 1.0, 31.0
+        sample = {"rate": 10e6, "size": 1000.0, "arrivals": 1.0, "limit": 31.0}
+        plain = discipline_of(name, seed, params=params, sample=sample)
+        self.discipline, self.s, self.p, self.q = plain
 
     def arrive(self, **sample):
         vars(self.q).update(sample)
@@ -48,23 +44,21 @@ class Plain:
 def test_the_estimate_follows_the_papers_equations(warm_up):
     """(1) and (2), packet by packet, with a list that grows to 50 zombies."""
     sred, rng = Plain("sred", zombies=50, overwrite=0.25, warm_up=warm_up), np.random.default_rng(1)
-    stream = {}
-    seed_stream(stream, 1, "test")
-    stream = SimpleNamespace(**stream)
+    source = SimpleNamespace(**stream(1))
     zombies, frequency, compared = [], 0.0, 0
     for flow in rng.integers(0, 4, 3000):
         sred.arrive(flow=float(flow), queue=0.0)
         if zombies:
-            chosen = int(uniform(stream) * len(zombies))
+            chosen = int(uniform(source) * len(zombies))
             hit = zombies[chosen] == flow
             compared += 1
             gain = max(0.25 / 50, 1 / compared) if warm_up else 0.25 / 50
             frequency = (1 - gain) * frequency + gain * hit
         if len(zombies) < 50:
             zombies.append(flow)
-        elif not hit and uniform(stream) < 0.25:
+        elif not hit and uniform(source) < 0.25:
             zombies[chosen] = flow
-        uniform(stream)  # to drop or not
+        uniform(source)  # to drop or not
         assert sred.s.hit_frequency == pytest.approx(frequency, rel=1e-9)
     assert list(sred.s.zombies[:50]) == zombies
     assert not sred.s.zombies[50:].any()

@@ -7,38 +7,29 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import Both, discipline_of, stream
 from every_model import EVERY_MODEL, simulate_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traced import events
 
 import tcpcc as tc
-from tcpcc.engine.jit import call_rule, entry, rule_address
-from tcpcc.engine.streams import M1, M2, STREAM_FIELDS, seed_stream, uniform
+from tcpcc.engine.streams import M1, M2, STREAM_FIELDS, uniform
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import QUEUES
 from tcpcc.queues import discipline as contract
-from tcpcc.queues.discipline import QueueSpec, sample_dtype
+from tcpcc.queues.discipline import QueueSpec
 from tcpcc.queues.red import base_probability, on_arrival, on_fluid, spaced_probability
-from tcpcc.results.recording import EVENTS, VARIABLES
-
-
-def stream(seed=1, name="test"):
-    """The fields of a random stream, as attributes."""
-    record = {}
-    seed_stream(record, seed, name)
-    return record
+from tcpcc.results.recording import VARIABLES
 
 
 class Red:
     """RED's rules on plain objects."""
 
     def __init__(self, seed=1, avg=0.0, **params):
-        red = QUEUES.find("red")
-        self.p = SimpleNamespace(**red.check(params))
-        state = {name: float(v.initial) for name, v in red.state.items()}
-        self.s = SimpleNamespace(**stream(seed), **state | {"avg": avg})
-        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-        self.q.rate, self.q.size, self.q.arrivals = 10e6, 500.0, 1.0
+        sample = {"rate": 10e6, "size": 500.0, "arrivals": 1.0}
+        found = discipline_of("red", seed, params=params, sample=sample, avg=avg)
+        _, self.s, self.p, self.q = found
 
     def arrive(self, queue=5.0, rule=on_arrival, **sample):
         vars(self.q).update(queue=queue, queue_bytes=500 * queue, idle=0.0)
@@ -286,11 +277,6 @@ def test_fluid_drops_nothing_below_two_packets_or_the_threshold():
 # In a network
 
 
-def events(run, *kinds):
-    wanted = [EVENTS.index(kind) for kind in kinds]
-    return run.events[np.isin(run.events["event"], wanted)]
-
-
 def burst(count, buffer, packet_size=1000):
     """Sequence numbers dropped from `count` packets that arrive at once at an idle link."""
     net = tc.dumbbell("1 Mbps", "10 ms", buffer)
@@ -446,48 +432,6 @@ def test_an_unknown_discipline_gets_a_suggestion():
 # Every registered discipline
 
 
-@entry
-def call(address, state, params, sample):
-    call_rule(address, state, params, sample)
-
-
-def address(array):
-    return array.__array_interface__["data"][0]
-
-
-class Both:
-    """A discipline on plain objects and, compiled, on records; results must agree to the bit."""
-
-    def __init__(self, name, seed, params):
-        self.discipline = d = QUEUES.find(name)
-        values = d.check(params)
-        self.s = SimpleNamespace(**stream(seed), **{k: v.start() for k, v in d.state.items()})
-        self.p = SimpleNamespace(**values)
-        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-        vars(self.q).update({name: np.zeros(d.inner) for name in contract.EACH})
-        vars(self.q).update(dict.fromkeys(d.header, 0.0))
-        self.records = [np.zeros(1, t) for t in (d.state_dtype, d.params_dtype, d.sample_dtype)]
-        self.records[0][0] = tuple(vars(self.s).values())
-        if values:
-            self.records[1][0] = tuple(values.values())
-        self.places = tuple(map(address, self.records))
-        self.pairs = [
-            (vars(plain), record, record.copy())
-            for plain, record in ((self.s, self.records[0]), (self.q, self.records[2]))
-        ]
-
-    def call(self, rule, **sample):
-        if rule is None:
-            return
-        vars(self.q).update(sample)
-        self.records[2][0] = tuple(vars(self.q).values())
-        rule(self.s, self.p, self.q)
-        call(rule_address(rule, *(x.dtype for x in self.records)), *self.places)
-        for plain, record, same in self.pairs:
-            same[0] = tuple(map(plain.__getitem__, record.dtype.names))
-            assert same.tobytes() == record.tobytes()
-
-
 arrivals = st.lists(
     st.tuples(
         st.floats(0, 1), st.floats(0, 60), st.floats(40, 9000), st.floats(0, 20),
@@ -513,7 +457,10 @@ def test_disciplines_stay_valid_for_any_arrivals(name, arrivals, seed, limit, sw
     """Drops are 0 or 1, probabilities lie in [0, 1], and the state stays finite, for packets and
     fluid."""
     params = {k: v for k, v in switches.items() if k in QUEUES.find(name).params}
-    packets, fluid = Both(name, seed, params), Both(name, seed, params)
+    packets, fluid = (
+        Both(*discipline_of(name, seed, params=params), outputs=True) for _ in range(2)
+    )
+    discipline = QUEUES.find(name)
     now = 0.0
     for idle, queue, size, volume, repeat, flow, concentration in arrivals:
         now += idle
@@ -524,16 +471,16 @@ def test_disciplines_stay_valid_for_any_arrivals(name, arrivals, seed, limit, sw
         }  # fmt: skip
         for k in range(repeat):
             packets.call(
-                packets.discipline.on_arrival, **common, queue=float(int(queue)),
+                discipline.on_arrival, **common, queue=float(int(queue)),
                 idle=idle if queue < 1 and k == 0 else 0.0, arrivals=1.0, drop=0.0,
             )  # fmt: skip
-            assert packets.q.drop in (0, 1)
+            assert packets.sample.drop in (0, 1)
         fluid.call(
-            fluid.discipline.on_fluid, **common, queue=queue,
+            discipline.on_fluid, **common, queue=queue,
             idle=idle if queue < 1 else 0.0, arrivals=volume, prob=0.0, spread=0.0,
         )  # fmt: skip
-        assert 0 <= fluid.q.prob <= 1
-        assert 0 <= fluid.q.spread <= 1
+        assert 0 <= fluid.sample.prob <= 1
+        assert 0 <= fluid.sample.spread <= 1
         for both in (packets, fluid):
             assert all(np.all(np.isfinite(value)) for value in vars(both.s).values())
 
@@ -788,12 +735,8 @@ class Alone:
     """A discipline's rules on plain objects, with a clock."""
 
     def __init__(self, name, **params):
-        self.discipline = d = QUEUES.find(name)
-        self.s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
-        self.s.__dict__.update(dict.fromkeys([n for n, _ in STREAM_FIELDS], 1))
-        self.p = SimpleNamespace(**d.check(params))
-        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
-        self.q.rate, self.q.size = 8e6, 1000.0  # a packet in a millisecond
+        sample = {"rate": 8e6, "size": 1000.0}  # a packet in a millisecond
+        self.discipline, self.s, self.p, self.q = discipline_of(name, params=params, sample=sample)
 
     def wait(self, queue):
         """Run the timer with `queue` packets waiting."""

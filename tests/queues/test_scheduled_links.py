@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import discipline_of
 from drivers import both_drivers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues import QUEUES
-from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.fq_codel import hashed
 
 # CoDel, step by step
@@ -80,10 +80,7 @@ class Ours:
     """The package's rule, called in a loop like that of a scheduled link."""
 
     def __init__(self, **params):
-        self.discipline = d = QUEUES.find("codel")
-        self.s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
-        self.p = SimpleNamespace(**d.check(params))
-        self.q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0))
+        self.discipline, self.s, self.p, self.q = discipline_of("codel", params=params)
         self.queue, self.dropped, self.marked = deque(), [], []
 
     def deque(self, now):

@@ -3,6 +3,7 @@
 import cloudpickle
 import numpy as np
 import pytest
+from by_hand import rules_of
 from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
@@ -57,10 +58,7 @@ def test_a_controller_of_ones_own_runs_as_written_unless_it_names_a_rule():
 def test_controllers_with_that_default_start_as_reno_does():
     """Below ssthresh each ACK adds one packet, however long the queue is."""
     for name in CONTROLLERS.names():
-        controller = CONTROLLERS.find(name)
-        s, p, a = controller.example()
-        vars(s).update(zip(controller.state_dtype.names, controller.initial_state, strict=True))
-        s.cwnd, s.ssthresh = 50.0, 1000.0
+        controller, s, p, a = rules_of(name, cwnd=50.0, ssthresh=1000.0)
         a.base_rtt, a.acked, a.delivered = 0.1, 1.0, 1.0
         a.rtt = a.srtt = a.round_rtt = a.max_rtt = 0.15
         before = s.cwnd

@@ -1,11 +1,10 @@
 """SEARCH: neqo's tests of its bins and of its decision, and whole runs."""
 
 import pytest
+from by_hand import rules_of
 from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS
-from tcpcc.slow_start import SLOW_STARTS, composed
 from tcpcc.slow_start.search import missing
 
 RTT, BIN = 0.1, 0.035
@@ -17,10 +16,7 @@ class Sender:
     """Reno with SEARCH, told of ACKs as neqo's tests do: 1200 bytes sent and acknowledged first."""
 
     def __init__(self):
-        self.c = composed(CONTROLLERS.find("reno"), SLOW_STARTS["search"])
-        self.s, self.p, self.a = self.c.example()
-        vars(self.s).update(zip(self.c.state_dtype.names, self.c.initial_state, strict=True))
-        vars(self.p).update(self.c.check({}))
+        self.c, self.s, self.p, self.a = rules_of("reno", "search")
         self.now = self.sent = self.acked = 0.0
         self.ack(RTT, sent=PACKET, acked=PACKET)
 

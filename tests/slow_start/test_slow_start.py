@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from by_hand import rules_of
 from drivers import both_drivers
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
@@ -23,15 +24,6 @@ def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps
     sender = {"recovery": "sack", "transport": tc.Transport.ns2()}
     flow = tc.Flow(controller, slow_start=slow_start, packet_size=1500, **sender | settings)
     return tc.Scenario(net, [flow], duration=duration, interval=0.005)
-
-
-def begin(controller, slow_start, **params):
-    """State, parameters and a sample for a controller with a slow-start rule, as it starts."""
-    c = composed(CONTROLLERS.find(controller), SLOW_STARTS[slow_start])
-    s, p, a = c.example()
-    vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
-    vars(p).update(c.check(params))
-    return c, s, p, a
 
 
 def rounds(c, s, p, a, rtts):
@@ -54,7 +46,7 @@ def rounds(c, s, p, a, rtts):
 
 @pytest.mark.parametrize("max_ssthresh", [100, 40])
 def test_limited_slow_start_adds_half_of_max_ssthresh_per_round(max_ssthresh):
-    c, s, p, a = begin("reno", "limited", max_ssthresh=max_ssthresh)
+    c, s, p, a = rules_of("reno", "limited", params={"max_ssthresh": max_ssthresh})
     windows = np.array([1.0, *rounds(c, s, p, a, [0.1] * 60)])
     below = windows[windows <= max_ssthresh]
     assert below == pytest.approx(2.0 ** np.arange(len(below)))
@@ -97,7 +89,7 @@ def test_hystart_ends_by_delay(model):
 
 
 def test_hystart_waits_for_its_low_window():
-    c, s, p, a = begin("reno", "hystart", hystart_detect=2)
+    c, s, p, a = rules_of("reno", "hystart", params={"hystart_detect": 2})
     assert rounds(c, s, p, a, [0.1, 0.2, 0.2])[-1] == 8  # eight samples, but W < 16
     assert s.ssthresh == np.inf
     rounds(c, s, p, a, [0.1, 0.2, 0.2])
@@ -106,7 +98,7 @@ def test_hystart_waits_for_its_low_window():
 
 def test_hystart_ends_slow_start_once_and_again_after_a_timeout():
     """Linux: ``found``. A slow start after an idle time goes on to ssthresh."""
-    c, s, p, a = begin("reno", "hystart", hystart_detect=2)
+    c, s, p, a = rules_of("reno", "hystart", params={"hystart_detect": 2})
     rounds(c, s, p, a, [0.1] * 6 + [0.2])
     assert s.ssthresh < np.inf
     for rule, phase, ends in ((c.on_loss, 1.0, False), (c.on_timeout, 2.0, True)):
@@ -122,7 +114,7 @@ def test_hystart_ends_slow_start_once_and_again_after_a_timeout():
 def test_delay_counts_above_an_eighth_between_4_and_16_ms(slow_start, base, rise):
     for factor, told in ((0.99, False), (1.01, True)):
         settings = {"hystart_detect": 2} if slow_start == "hystart" else {}
-        c, s, p, a = begin("reno", slow_start, **settings)
+        c, s, p, a = rules_of("reno", slow_start, params=settings)
         rounds(c, s, p, a, [base] * 6 + [base + factor * rise])
         ended = s.css_round > 0 if slow_start == "hystart++" else s.cwnd >= s.ssthresh
         assert ended == told
@@ -131,7 +123,7 @@ def test_delay_counts_above_an_eighth_between_4_and_16_ms(slow_start, base, rise
 @pytest.mark.parametrize(("rise", "slower"), [(2**-7, True), (2**-7 - 2**-40, False)])
 def test_hystart_plus_counts_a_rise_of_just_an_eighth(rise, slower):
     """RFC 9406 has >=; an eighth of 62.5 ms is exact in binary."""
-    c, s, p, a = begin("reno", "hystart++")
+    c, s, p, a = rules_of("reno", "hystart++")
     rounds(c, s, p, a, [2**-4] * 6 + [2**-4 + rise])
     assert (s.css_round > 0) == slower
 
@@ -139,7 +131,7 @@ def test_hystart_plus_counts_a_rise_of_just_an_eighth(rise, slower):
 def test_hystart_plus_slows_down_and_ends_after_five_rounds():
     """A quarter of the growth, so that W grows by 1.25 a round, in rounds after the first, which
     begins with eight samples at full speed."""
-    c, s, p, a = begin("reno", "hystart++")
+    c, s, p, a = rules_of("reno", "hystart++")
     windows = rounds(c, s, p, a, [0.1] * 6 + [0.15] * 6)
     assert windows[5] == 64
     assert windows[6] == pytest.approx(64 + 8 + 56 / 4)
@@ -149,7 +141,7 @@ def test_hystart_plus_slows_down_and_ends_after_five_rounds():
 
 
 def test_hystart_plus_resumes_when_the_delay_was_a_blip():
-    c, s, p, a = begin("reno", "hystart++")
+    c, s, p, a = rules_of("reno", "hystart++")
     windows = rounds(c, s, p, a, [0.1] * 6 + [0.15, 0.1, 0.1])
     assert s.ssthresh == np.inf
     assert windows[-1] == pytest.approx(2 * windows[-2], abs=1)
@@ -157,7 +149,7 @@ def test_hystart_plus_resumes_when_the_delay_was_a_blip():
 
 @pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
 def test_hystart_plus_is_for_the_first_slow_start(rule):
-    c, s, p, a = begin("reno", "hystart++")
+    c, s, p, a = rules_of("reno", "hystart++")
     a.window = 1000.0
     getattr(c, rule)(s, p, a)
     s.cwnd = 1.0
@@ -190,7 +182,7 @@ def test_any_controller_takes_any_rule(name, slow_start):
     both = composed(CONTROLLERS.find(name), SLOW_STARTS[slow_start])
     assert both is composed(CONTROLLERS.find(name), SLOW_STARTS[slow_start])
     assert both.name == name
-    c, s, p, a = begin(name, slow_start)
+    c, s, p, a = rules_of(name, slow_start)
     rounds(c, s, p, a, [0.1] * 8 + [0.3] * 8)
     a.window = s.cwnd
     c.on_loss(s, p, a)

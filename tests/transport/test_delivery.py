@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from by_hand import rules_of
 from drivers import both_drivers
 
 import tcpcc as tc
@@ -409,11 +410,7 @@ def test_copas_velocity_doubles_and_its_queue_is_two_packets():
 def test_copas_velocity_from_1_to_8():
     """Without a queue v doubles after the third srtt in one direction and after each further
     one."""
-    copa = CONTROLLERS.find("copa")
-    s, p, a = copa.example()
-    for name, value in zip(copa.state_dtype.names, copa.initial_state, strict=True):
-        setattr(s, name, value)
-    s.cwnd, s.starting, s.direction = 40.0, 0.0, 1.0
+    copa, s, p, a = rules_of("copa", cwnd=40.0, starting=0.0, direction=1.0)
     seen = []
     for k in range(1, 8):
         a.now, a.rtt, a.srtt, a.delivered = k / 8, 1 / 8, 1 / 8, 1.0
@@ -438,23 +435,15 @@ def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
 
 
 def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
-    s, p, a = CONTROLLERS.find("copa").example()
-    for name, value in zip(
-        CONTROLLERS.find("copa").state_dtype.names,
-        CONTROLLERS.find("copa").initial_state,
-        strict=True,
-    ):
-        setattr(s, name, value)
-    p.competitive = 1.0
-    s.cwnd = 40.0
+    copa, s, p, a = rules_of("copa", params={"competitive": True}, cwnd=40.0)
     shares = []
     for k in range(12):
         a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
         a.clock = a.now
-        CONTROLLERS.find("copa").on_ack(s, p, a)
+        copa.on_ack(s, p, a)
         shares.append(s.share)
     assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]
-    CONTROLLERS.find("copa").on_loss(s, p, a)
+    copa.on_loss(s, p, a)
     assert s.share == 4
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from drivers import both_drivers
+from endpoint import DATA, Endpoint, started
 from every_model import BESIDE_PACKETS, simulate_in
-from test_transport import DATA, Endpoint
 
 import tcpcc as tc
 from tcpcc.definition import State
@@ -107,8 +107,7 @@ def test_with_a_window_of_one_a_mark_waits_for_the_timer():
 
 
 def test_a_mark_at_two_packets_halves_the_window_at_once():
-    end = Endpoint("sack", ecn="classic", initial_window=1)
-    end.start()
+    end = started("sack", ecn="classic", initial_window=1)
     end.state["cwnd"], end.state["ssthresh"] = 4.0, 2.0
     end.set(marked=1)
     assert end.ack(0.1, 0) != []
@@ -150,10 +149,9 @@ def test_gradual_marks_spread_the_reduction_over_a_round_trip(recovery):
 
 @pytest.mark.parametrize(("whole", "window"), [(False, 5.25), (True, 5.0)])
 def test_the_window_does_not_grow_until_a_mark_is_answered(whole, window):
-    end = Endpoint(
+    end = started(
         "sack-prr", ecn="classic", gradual_marks=True, whole_window=whole, initial_window=10
     )
-    end.start()
     end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
     end.set(marked=1)
     windows = [(end.ack(0.1, k), end.cwnd)[1] for k in range(9)]
@@ -226,15 +224,13 @@ def test_cwr_is_sent_once_with_new_data():
 
 @pytest.mark.parametrize("how", ["mark", "loss", "timeout"])
 def test_the_first_new_segment_after_any_reduction_carries_cwr(how):
-    end = Endpoint("sack", make=tc.Transport, ecn="classic")
-    end.start()
+    end = started("sack", make=tc.Transport, ecn="classic")
     assert end.cwr == 0
     if how == "mark":
         end.set(marked=1)
         end.ack(0.1, 0)
     elif how == "loss":
-        for k in (1, 2, 3):
-            end.dupack(0.1, k)
+        end.dupacks(0.1, 1, 2, 3)
     else:
         end.time_out()
     f = r.tcp_at(end.address, 0)
@@ -246,8 +242,7 @@ def test_the_first_new_segment_after_any_reduction_carries_cwr(how):
 def test_if_the_segment_with_cwr_is_lost_the_next_window_is_reduced_too():
     """The receiver still sets ECE. The sender ignores it until all that was outstanding is
     acknowledged; the next reduction sends CWR again."""
-    end = Endpoint("sack", make=tc.Transport, ecn="classic", initial_window=10)
-    end.start()
+    end = started("sack", make=tc.Transport, ecn="classic", initial_window=10)
     reductions = []
     for k in range(22):
         edge = end.max_seq

@@ -2,8 +2,8 @@
 (RFC 3522, RFC 4015)."""
 
 import pytest
+from endpoint import DATA, Endpoint, opened
 from late_packets import all_late, overtaken
-from test_transport import DATA, Endpoint
 
 import tcpcc as tc
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY
@@ -14,11 +14,8 @@ QUIET = {"rwnd": 60, "dsack": False, "frto": False}
 
 def in_recovery(recovery, **transport):
     """A sender with 41 packets, 1 to 40 outstanding, that has retransmitted packet 1."""
-    end = Endpoint(recovery, initial_window=40, eifel=True, **transport)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (3, 4, 5):
-        end.dupack(0.2, k)
+    end = opened(recovery, initial_window=40, eifel=True, **transport)
+    end.dupacks(0.2, 3, 4, 5)
     if recovery == "rack-tlp":
         end.dupack(0.25, 6)
     assert end.phase == RECOVERY
@@ -53,11 +50,8 @@ def test_only_the_first_ack_after_the_retransmission_decides(recovery):
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
 def test_what_was_marked_lost_counts_as_in_the_network_again(recovery):
     """Packets 1 and 2 are late; 1 was retransmitted. Its original arrives."""
-    end = Endpoint(recovery, initial_window=20, eifel=True)
-    end.start()
-    end.ack(0.1, 0)
-    for k in range(3, 11):
-        end.dupack(0.2, k)
+    end = opened(recovery, initial_window=20, eifel=True)
+    end.dupacks(0.2, *range(3, 11))
     end.ack(0.3, 1)
     assert end.phase == OPEN
     assert end.pipe == end.max_seq - 1 - 8  # packets from 2 on, without those that have arrived
@@ -65,9 +59,7 @@ def test_what_was_marked_lost_counts_as_in_the_network_again(recovery):
 
 
 def test_after_a_spurious_timeout_new_data_is_sent():
-    end = Endpoint("sack-prr", initial_window=20, eifel=True)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("sack-prr", initial_window=20, eifel=True)
     newest, window = end.max_seq, end.cwnd
     assert end.time_out() == [1]
     assert end.phase == LOSS

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from drivers import both_drivers
-from test_transport import Endpoint, Wire
+from endpoint import Endpoint, Wire, started
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, bbr, bbr3
@@ -257,9 +257,7 @@ def test_a_piece_is_not_longer_than_a_burst(recovery, burst):
 
 def test_in_congestion_avoidance_a_whole_window_of_acks_adds_one_packet():
     """``tcp_cong_avoid_ai``: the fractions add up."""
-    end = Endpoint("sack", initial_window=8, whole_window=True)
-    end.state["ssthresh"] = 2.0
-    end.start()
+    end = started("sack", initial_window=8, whole_window=True, ssthresh=2.0)
     windows = [(end.ack(0.1, k), end.cwnd)[1] for k in range(17)]
     assert windows == [8] * 7 + [9] * 9 + [10]
 
@@ -292,8 +290,7 @@ def test_a_full_piece(rate, base_rtt, time, paced, size, monkeypatch):
 @pytest.mark.parametrize(("cwnd", "windows"), [(9, 2.0), (10, 1.2), (20, 1.2)])
 def test_the_rate_that_sizes_pieces_is_two_windows_per_rtt_until_half_of_ssthresh(cwnd, windows):
     """``tcp_update_pacing_rate``; with more packets in flight than the window, of these."""
-    end = Endpoint("sack", initial_window=4)
-    end.start()
+    end = started("sack", initial_window=4)
     f = r.tcp_at(end.address, 0)
     assert pacing.sending_rate(f) == math.inf  # no RTT is known
     end.set(srtt=0.1)
@@ -309,8 +306,7 @@ def test_the_rate_that_sizes_pieces_is_two_windows_per_rtt_until_half_of_ssthres
 @pytest.mark.parametrize("timeouts", [0.5, 1.5, 2.5, 3.5, 8.5])
 def test_a_window_halves_for_each_timeout_of_idle_time(timeouts):
     """tcp_cwnd_restart; ssthresh remembers 3/4 of the window before."""
-    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=10)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport.linux, size=10)
     end.write(0.0, 10)
     end.ack(0.1, 9)
     end.state["cwnd"], end.state["ssthresh"] = 200.0, 50.0
@@ -330,8 +326,7 @@ def timeout_of(end):
 
 def trickle(make, seconds, **settings):
     """A window of 600, of which an application then uses two packets per 40 ms."""
-    end = Endpoint("rack-tlp", make=make, size=10, **settings)
-    end.start()
+    end = started("rack-tlp", make=make, size=10, **settings)
     end.write(0.0, 10)
     end.ack(0.1, 9)
     end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
@@ -357,8 +352,7 @@ def test_a_window_that_the_application_does_not_use_is_kept():
 @pytest.mark.parametrize(("decay", "after"), [(True, 40), (False, 27)])
 def test_slow_start_goes_on_while_the_last_window_is_acknowledged(decay, after):
     """``tcp_is_cwnd_limited`` keeps what it was when data were last sent: the window was full."""
-    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=30, window_decay=decay)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport.linux, size=30, window_decay=decay)
     end.ack(0.1, 9)
     assert (end.cwnd, end.next_seq) == (20, 30)
     for k in range(10, 30):
@@ -368,8 +362,7 @@ def test_slow_start_goes_on_while_the_last_window_is_acknowledged(decay, after):
 
 def test_a_window_that_is_partly_used_grows_to_twice_its_use():
     """Slow start, ``max_packets_out``."""
-    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=10)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport.linux, size=10)
     end.write(0.0, 10)
     end.ack(0.1, 9)
     end.state["cwnd"] = 25.0
@@ -390,8 +383,7 @@ def test_a_window_that_the_receiver_limits_does_not_fall():
 
 def test_a_retransmission_is_no_idle_time():
     """``lsndtime``: the window does not halve a timeout after the last new packet."""
-    end = Endpoint("rack-tlp", make=tc.Transport.linux, size=10)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport.linux, size=10)
     end.write(0.0, 10)
     end.ack(0.1, 9)
     end.state["cwnd"], end.state["ssthresh"] = 200.0, 50.0
@@ -404,8 +396,7 @@ def test_the_echo_of_a_retransmission_gives_the_timer_an_rtt():
     """``tcp_ack_update_rtt``, with timestamps."""
     smoothed = []
     for eifel in (True, False):
-        end = Endpoint("rack-tlp", make=tc.Transport.linux, size=20, eifel=eifel)
-        end.start()
+        end = started("rack-tlp", make=tc.Transport.linux, size=20, eifel=eifel)
         for k in range(1, 5):
             end.ack(0.4 + k / 1000, -1, k, (1, k + 1))
         assert end.retransmitted == 1

@@ -4,21 +4,18 @@ the RFC's requirements on the sender."""
 import json
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 import ns2_runs
 import numpy as np
 import pytest
+from by_hand import discipline_of, rules_of
 from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
-from tcpcc.queues import QUEUES
-from tcpcc.queues.discipline import sample_dtype
 from tcpcc.queues.quick_start_router import code_of, rate_of
-from tcpcc.slow_start import SLOW_STARTS, composed
 
 RECORDED = json.loads((ns2_runs.SCRIPTS / "quick_start.json").read_text())
 
@@ -153,10 +150,7 @@ def test_rates_are_encoded_as_40_kbps_times_powers_of_two():
 def router(rate=10e6, **params):
     """A function that passes a packet to the router: time, idle time before it, request; it returns
     answer and approvals."""
-    d = QUEUES.find("quick_start_router")
-    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
-    p = SimpleNamespace(**d.check(params))
-    q = SimpleNamespace(**dict.fromkeys(sample_dtype.names, 0.0) | {"arrivals": 1.0})
+    d, s, p, q = discipline_of("quick_start_router", params=params, sample={"arrivals": 1.0})
 
     def arrival(now, code=0, idle=0.0, words=1):
         q.now, q.idle, q.rate, q.words = now, idle, rate, words
@@ -211,17 +205,9 @@ def test_acks_and_packets_without_a_request_are_ignored():
 # The sender
 
 
-def begin(controller="reno", **params):
-    c = composed(CONTROLLERS.find(controller), SLOW_STARTS["quick_start"])
-    s, p, a = c.example()
-    vars(s).update(zip(c.state_dtype.names, c.initial_state, strict=True))
-    vars(p).update(c.check(params))
-    return c, s, p, a
-
-
 def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, **params):
     """The sender after the SYN's ACK: N, approvals on 3 hops, RTT, initial window."""
-    c, s, p, a = begin(controller, **params)
+    c, s, p, a = rules_of(controller, "quick_start", params=params)
     c.on_start(s, p, a)
     a.qs_request, a.qs_approvals, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
     s.cwnd = window
@@ -230,13 +216,13 @@ def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, 
 
 
 def test_only_the_first_syn_carries_a_request():
-    c, s, p, a = begin(requested_rate=5.2e6)
+    c, s, p, a = rules_of("reno", "quick_start", params={"requested_rate": 5.2e6})
     c.on_start(s, p, a)
     assert s.request == 7
     a.qs_request = 0.0
     c.on_open(s, p, a)
     assert s.request == 0
-    c, s, p, a = begin()
+    c, s, p, a = rules_of("reno", "quick_start")
     c.on_start(s, p, a)
     c.on_timeout(s, p, a)
     assert s.request == 0  # a SYN that is repeated
@@ -400,10 +386,7 @@ def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
 
 
 def test_flows_with_a_count_share_the_remaining_rate():
-    d = QUEUES.find("quick_start_router")
-    s = SimpleNamespace(**{n: v.start() for n, v in d.state.items()})
-    p = SimpleNamespace(**d.check({}))
-    q = SimpleNamespace(**dict.fromkeys(d.sample_dtype.names, 0.0))
+    d, s, p, q = discipline_of("quick_start_router")
     q.now, q.idle, q.rate, q.words, q.qs_request, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
     d.on_arrival(s, p, q)
     assert q.qs_request == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told

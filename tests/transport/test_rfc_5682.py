@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from test_transport import Endpoint, view
+from endpoint import opened, started, view
 
 import tcpcc as tc
 from tcpcc.transport.flow_record import LOSS, OPEN, STAMP
@@ -11,9 +11,7 @@ from tcpcc.transport.flow_record import LOSS, OPEN, STAMP
 
 def timed_out(**settings):
     """A sender of packets 1 to 11, acknowledged up to 0, after a timeout that has sent 1 again."""
-    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=10, **settings)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("rack-tlp", make=tc.Transport, initial_window=10, **settings)
     assert end.time_out() == [1]
     assert (end.phase, end.cwnd, end.recover) == (LOSS, 1, end.max_seq)
     return end
@@ -77,8 +75,7 @@ def test_3_1_step_3_an_ack_of_new_data_only_shows_a_loss():
 @pytest.mark.parametrize("first", [0, 1])
 def test_after_a_spurious_timeout_no_packet_is_forgotten(first):
     """The segment sent again was sent last but for the new ones."""
-    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=10)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport, initial_window=10)
     if first == 1:
         end.ack(0.1, 0)
     last = end.max_seq

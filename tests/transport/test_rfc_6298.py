@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_transport import Endpoint
+from endpoint import Endpoint, opened, started
 
 import tcpcc as tc
 from tcpcc.transport.flow_record import RECOVERY
@@ -16,9 +16,7 @@ TIMED = ["newreno", "sack", "sack-prr", "rack-tlp"]
 
 
 def sender(recovery, window=10, **settings):
-    end = Endpoint(recovery, make=tc.Transport, initial_window=window, **settings)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, make=tc.Transport, initial_window=window, **settings)
     return end
 
 
@@ -32,8 +30,7 @@ def test_2_1_the_first_timeout_is_a_second():
 def test_2_2_to_2_5_the_timeout_after_the_first_sample(rtt, rto):
     """R + max(G, 4 R/2); G is 0.2 s here as in Linux (2.3 would be the clock's tick), and the
     timeout is at most 60 s."""
-    end = Endpoint(make=tc.Transport, initial_rto=60.0)
-    end.start()
+    end = started(make=tc.Transport, initial_rto=60.0)
     end.ack(rtt, 0)
     assert end.deadline == pytest.approx(rtt + rto, abs=0.01)
 
@@ -68,8 +65,7 @@ def test_2_3_samples_that_leave_the_estimate_need_no_update(tick):
 def acknowledged_twice(recovery):
     """Retransmission and original of packet 1 may both have caused the ACK at 0.5 s."""
     end = sender(recovery)
-    for k in (2, 3, 4, 5):
-        end.dupack(0.2, k)
+    end.dupacks(0.2, 2, 3, 4, 5)
     assert (end.phase, end.retransmitted) == (RECOVERY, 1)
     return end
 
@@ -155,8 +151,7 @@ def test_5_5_the_timer_doubles_for_each_syn_until_the_first_sample(
 ):
     """Section 5.7 would make it 3 s. RFC 5681, 3.1: the initial window is one packet if the SYN was
     sent more than once."""
-    end = Endpoint(recovery, make=make, handshake=True)
-    end.start()
+    end = started(recovery, make=make, handshake=True)
     at = [0.0, end.deadline]
     for _ in range(repeats):
         assert end.time_out() == [0]
@@ -170,8 +165,7 @@ def test_5_5_the_timer_doubles_for_each_syn_until_the_first_sample(
 
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_5_7_the_next_sample_replaces_the_backoff(repeats):
-    end = Endpoint("rack-tlp", make=tc.Transport, handshake=True)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport, handshake=True)
     for _ in range(repeats):
         end.time_out()
     end.set(echoes_repair=1)

@@ -4,7 +4,7 @@ import math
 from types import SimpleNamespace
 
 import pytest
-from test_transport import ALARM, Endpoint
+from endpoint import ALARM, Endpoint, started
 
 import tcpcc as tc
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY
@@ -15,8 +15,7 @@ RTT = 0.1
 
 def sender(window=10, make=tc.Transport, **settings):
     """Packets 0 to `window` - 1 are sent at 0 s; 0 is acknowledged after an RTT."""
-    end = Endpoint("rack-tlp", make=make, initial_window=window, **settings)
-    end.start()
+    end = started("rack-tlp", make=make, initial_window=window, **settings)
     end.ack(RTT, 0)
     return end
 
@@ -109,8 +108,7 @@ def test_6_2_a_segment_is_lost_once_its_rtt_and_the_reordering_window_have_passe
 
 def test_6_2_only_segments_sent_before_the_newest_delivered_one_can_be_lost():
     end = sender()
-    for k in (2, 3, 4):
-        end.dupack(0.12, k)
+    end.dupacks(0.12, 2, 3, 4)
     assert (end.loss_events, end.lost) == (1, 1)  # 5 to 11 are not
     assert end.recheck_at == math.inf
 
@@ -157,8 +155,7 @@ def test_7_2_without_an_rtt_sample_the_probe_waits_for_a_second():
 def test_7_2_no_probe_is_sent_after_the_retransmission_timer():
     """A difference from the RFC and Linux, where the probe takes the timer's place."""
     rtt = 0.4
-    end = Endpoint("rack-tlp", make=tc.Transport, rwnd=1)
-    end.start()
+    end = started("rack-tlp", make=tc.Transport, rwnd=1)
     for k in range(60):
         assert end.ack((k + 1) * rtt, k) == [k + 1]
     assert end.deadline == pytest.approx(60 * rtt + rtt + 0.2, abs=0.01)
@@ -175,8 +172,7 @@ def test_7_2_new_data_and_cumulative_acks_restart_the_wait():
 
 def test_7_2_no_probe_is_scheduled_in_recovery():
     end = sender(10, size=10)
-    for k in (2, 3, 4):
-        end.dupack(0.12, k)
+    end.dupacks(0.12, 2, 3, 4)
     assert (end.phase, end.recheck_at) == (RECOVERY, math.inf)
 
 

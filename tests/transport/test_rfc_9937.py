@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from test_transport import Endpoint
+from endpoint import opened
 
 import tcpcc as tc
 from tcpcc.transport.flow_record import OPEN, RECOVERY
@@ -49,9 +49,7 @@ def test_6_2_packets_that_an_ack_may_send(
 def reduced(recovery, lost_acks=()):
     """A sender of 42 packets whose packet 1 is lost, after the duplicate ACKs caused by 2 to 41,
     and the packets that it has sent for them."""
-    end = Endpoint(recovery, make=tc.Transport, initial_window=40)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, make=tc.Transport, initial_window=40)
     sent = []
     for k in range(2, 42):
         if k not in lost_acks:

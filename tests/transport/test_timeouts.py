@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from endpoint import MEASURE, STOP, Endpoint, opened, started
 from hypothesis import given
 from hypothesis import strategies as st
 from late_packets import all_late
-from test_transport import MEASURE, STOP, Endpoint
 
 import tcpcc as tc
 from tcpcc.transport import rto
@@ -33,11 +33,8 @@ def test_the_margin_bounds_the_variance_term_not_the_timeout():
 @pytest.mark.parametrize("held", [False, True])
 def test_a_timeout_in_recovery_keeps_ssthresh(held):
     """Linux, tcp_enter_loss; ns-2 and RFC 5681 reduce it again."""
-    end = Endpoint("sack-prr", initial_window=40, hold_ssthresh=held)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (2, 3, 4):
-        end.dupack(0.2, k)
+    end = opened("sack-prr", initial_window=40, hold_ssthresh=held)
+    end.dupacks(0.2, 2, 3, 4)
     after_loss = float(end.state["ssthresh"][0])
     end.time_out()
     assert end.cwnd == 1
@@ -47,9 +44,7 @@ def test_a_timeout_in_recovery_keeps_ssthresh(held):
 @pytest.mark.parametrize("held", [False, True])
 def test_the_second_timeout_of_a_segment_keeps_ssthresh(held):
     """RFC 5681, 3.1, below equation 4."""
-    end = Endpoint("sack", initial_window=40, hold_ssthresh=held)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("sack", initial_window=40, hold_ssthresh=held)
     end.time_out()
     first = float(end.state["ssthresh"][0])
     end.time_out()
@@ -61,11 +56,8 @@ def test_after_a_timeout_sacked_packets_are_not_sent_again():
     """ "sack-prr-6937" discards the SACK information, as RFC 2018 advises."""
     again = {}
     for recovery in ("sack-prr", "sack-prr-6937"):
-        end = Endpoint(recovery, initial_window=20)
-        end.start()
-        end.ack(0.1, 0)
-        for k in range(5, 21):
-            end.dupack(0.2, k)
+        end = opened(recovery, initial_window=20)
+        end.dupacks(0.2, *range(5, 21))
         sent = end.time_out()
         for k in range(1, 5):
             sent += end.ack(2.0 + k, k)
@@ -77,9 +69,7 @@ def test_after_a_timeout_sacked_packets_are_not_sent_again():
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr", "sack-prr-6937"])
 def test_after_a_timeout_pipe_counts_what_is_sent_again(recovery):
     """RFC 6675, SetPipe: a lost segment and its retransmission are one packet in the network."""
-    end = Endpoint(recovery, initial_window=6)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, initial_window=6)
     end.dupack(0.2, 4)
     outstanding = end.max_seq
     sent = end.time_out()
@@ -95,11 +85,8 @@ def test_after_a_timeout_pipe_counts_what_is_sent_again(recovery):
 def test_what_a_receiver_has_reneged_on_is_sent_again_after_a_timeout(recovery):
     """RFC 2018, 8: the timeout clears the SACK information. 2 and 3 are reported, then dropped by
     the receiver; 1 is lost."""
-    end = Endpoint(recovery, initial_window=4, limited_transmit=False)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (2, 3):
-        end.dupack(0.2, k)
+    end = opened(recovery, initial_window=4, limited_transmit=False)
+    end.dupacks(0.2, 2, 3)
     assert end.time_out() == [1]
     assert end.ack(1.0, 1)[:2] == [2, 3]
 
@@ -206,8 +193,7 @@ def test_bbr_paces_at_its_estimate_after_idle_without_probe_rtt():
 def test_a_partial_ack_of_a_timed_packet_ends_the_backoff(recovery):
     """RFC 6298, 5 (Karn): the doubled timeout is kept until a packet that was sent once is
     acknowledged, then it is that of the estimator."""
-    end = Endpoint(recovery, initial_window=20, make=tc.Transport)
-    end.start()
+    end = started(recovery, initial_window=20, make=tc.Transport)
     for k in range(1, 8):
         end.dupack(0.1 + k / 1000, k)
     assert end.phase == RECOVERY
@@ -221,9 +207,7 @@ def test_a_partial_ack_of_a_timed_packet_ends_the_backoff(recovery):
 @pytest.mark.parametrize("recovery", ["newreno", "sack", "sack-prr", "rack-tlp"])
 def test_the_timeout_doubles_with_each_expiry_and_ends_with_new_data(recovery):
     """RFC 6298, 5.5, and 5.7 by the first ACK of a packet sent once."""
-    end = Endpoint(recovery, initial_window=4, make=tc.Transport, min_rto=0.2, tick=0)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, initial_window=4, make=tc.Transport, min_rto=0.2, tick=0)
     waits = []
     for _ in range(3):
         now = end.deadline

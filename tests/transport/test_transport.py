@@ -1,22 +1,33 @@
 """The TCP sender and receiver without a network: handlers called by hand, or connected by a wire
 that loses exactly the given packets. Tests that depend on a network read traces."""
 
-import ctypes
-import heapq
 import math
-from itertools import count
 
 import numpy as np
 import pytest
+from endpoint import (
+    ACK,
+    ACK_TIMER,
+    ALARM,
+    CONTROLLER,
+    DATA,
+    MEASURE,
+    RELEASE,
+    STOP,
+    TIMER,
+    Endpoint,
+    Wire,
+    opened,
+    started,
+    view,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from traced import events
 
 import tcpcc as tc
-from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import entry
-from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.results.recording import EVENTS
-from tcpcc.transport import receiver, rto, sender
+from tcpcc.transport import sender
 from tcpcc.transport.flow_record import (
     LOSS,
     OPEN,
@@ -24,207 +35,16 @@ from tcpcc.transport.flow_record import (
     PUSHED,
     RECOVERY,
     SEGMENT,
-    TCP_FLOW,
     tcp_at,
 )
 from tcpcc.transport.output import is_worth_waiting
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.classic import count_duplicate, leave
 
-START, ACK, TIMER, RESUME, STOP, DATA, ACK_TIMER, MEASURE, WRITE, RELEASE, ALARM = range(11)
-CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas", "newreno": "newreno", "newreno-steady": "newreno"}
-
-
-@entry
-def drive(flow, what, now, number, trigger, low, high, rtt):
-    """Call one handler of the flow at that address; return what a receiver's handler returns."""
-    f = tcp_at(flow, 0)
-    if what == START:
-        sender.open_connection(f, now)
-    elif what == ACK:
-        sender.receive_ack(f, now, number, trigger, low, high)
-    elif what == TIMER:
-        sender.retransmission_timeout(f, now)
-    elif what == RESUME:
-        sender.resume_sending(f, now)
-    elif what == STOP:
-        sender.stop_sending(f)
-    elif what == DATA:
-        return receiver.receive_data(f, now, number, trigger)
-    elif what == ACK_TIMER:
-        return receiver.send_held_ack(f)
-    elif what == MEASURE:
-        rto.measure(f, now, rtt)
-    elif what == WRITE:
-        sender.before_write(f)
-        f.to_send = number
-        sender.write_data(f, now)
-    elif what == RELEASE:
-        sender.release_paced(f, now)
-    elif what == ALARM:
-        sender.call_alarms(f, now)
-    return False
-
-
-def view(place, dtype):
-    """The record at an address."""
-    return np.frombuffer((ctypes.c_char * dtype.itemsize).from_address(place), dtype)[0]
-
-
-class Endpoint:
-    """A flow's sender and receiver, with the memory that a world allocates for them.
-
-    Without a handshake by default; the controller follows from the recovery. `make` makes the
-    settings.
-    """
-
-    def __init__(
-        self, recovery="reno", *, controller=None, size=None, make=tc.Transport.ns2, **transport
-    ):
-        flow = tc.Flow(
-            controller or CONTROLLER.get(recovery, "reno"),
-            recovery=recovery,
-            size=size,
-            transport=make(**{"handshake": False} | transport),
-        )
-        net = tc.dumbbell("1 Mbps", "50 ms", 100)
-        self.world = PacketWorld(tc.Scenario(net, [flow], duration=1000))
-        self.address = self.world.tcp.__array_interface__["data"][0]
-        self.state = self.world.senders.states[0]
-
-    def __getattr__(self, name):
-        return self._owner(name)[name][0].item()
-
-    def _owner(self, name):
-        """The record that a field is in: the sender's and receiver's, the recovery's own, or that
-        of deliveries."""
-        own = self.world.senders.recoveries.states[0]
-        if name in own.dtype.names:
-            return own
-        return self.world.tcp if name in TCP_FLOW.names else self.world.senders.deliveries[0]
-
-    @property
-    def cwnd(self):
-        return float(self.state["cwnd"][0])
-
-    def sample(self, *names):
-        """Fields of the sample that the controller was given last."""
-        sample = view(self.world.tcp["sample"][0].item(), sample_dtype)
-        return tuple(sample[name].item() for name in names)
-
-    def set(self, **fields):
-        for name, value in fields.items():
-            self._owner(name)[name][0] = value
-
-    def call(self, what, now=0.0, number=0, trigger=0, low=0, high=0, rtt=0.0):
-        numbers = (int(x) for x in (number, trigger, low, high))
-        return drive(self.address, what, float(now), *numbers, float(rtt))
-
-    def sends(self, what, now=0.0, *details):
-        """Call a sender's handler; returns the segments that it sends."""
-        self.call(what, now, *details)
-        sent = []
-        while True:
-            sent += self.world.outbox["seq"][: self.outbox_count].tolist()
-            self.set(outbox_count=0)
-            if not self.more:
-                return sent
-            self.world.grow()
-            self.call(RESUME, now)
-
-    def start(self, now=0.0):
-        return self.sends(START, now)
-
-    def ack(self, now, number, trigger=None, block=None):
-        """An ACK of everything up to `number`, caused by `trigger`, with one block."""
-        trigger = number if trigger is None else trigger
-        low, high = block or ((trigger, trigger + 1) if trigger > number else (0, 0))
-        return self.sends(ACK, now, number, trigger, low, high)
-
-    def dupack(self, now, trigger):
-        """A duplicate ACK, caused by segment `trigger`."""
-        return self.ack(now, self.high_ack, trigger)
-
-    def time_out(self):
-        """Let the retransmission timer expire."""
-        return self.sends(TIMER, self.deadline)
-
-    def write(self, now, to_send):
-        """The application has handed over all up to packet `to_send`, and may hand over more."""
-        self.set(awaits=1)
-        return self.sends(WRITE, now, to_send)
-
-
-class Wire:
-    """An endpoint whose sender and receiver are `rtt` apart on a link of `rate` packets per second.
-
-    `lose` holds pairs of a segment and the number of its transmission, counted from 1.
-    """
-
-    def __init__(self, end, *, lose=(), rtt=0.1, rate=1000.0):
-        self.end, self.rtt, self.rate = end, rtt, rate
-        self.lose = {pair if isinstance(pair, tuple) else (pair, 1) for pair in lose}
-        self.agenda, self.order = [], count()
-        self.free, self.now = 0.0, 0.0
-        self.sent = []  # (time, segment)
-        self.acks = []  # (time, number)
-        self.arrivals = []  # (time, segment)
-        self.times = {}
-        self.put(end.start())
-
-    def at(self, seq):
-        """Times when a segment was sent."""
-        return [time for time, s in self.sent if s == seq]
-
-    def put(self, segments):
-        for seq in segments:
-            self.sent.append((self.now, seq))
-            self.times[seq] = self.times.get(seq, 0) + 1
-            self.free = max(self.free, self.now) + 1 / self.rate
-            if (seq, self.times[seq]) not in self.lose:
-                self.later(self.free + self.rtt / 2, DATA, seq)
-
-    def later(self, time, what, *details):
-        heapq.heappush(self.agenda, (time, next(self.order), what, details))
-
-    def run(self, until):
-        end = self.end
-        while True:
-            timer = min(end.deadline, end.held_until)
-            following = self.agenda[0][0] if self.agenda else math.inf
-            self.now = min(timer, following)
-            if self.now > until or self.now == math.inf:
-                self.now = until
-                return self
-            if following <= timer:
-                _, _, what, details = heapq.heappop(self.agenda)
-                if what == DATA:
-                    self.arrivals.append((self.now, details[0]))
-                    if end.call(DATA, self.now, details[0]):
-                        self.reply(details[0])
-                else:
-                    self.acks.append((self.now, details[0]))
-                    self.put(end.sends(ACK, self.now, *details))
-            elif end.held_until <= end.deadline:
-                if end.call(ACK_TIMER, self.now):
-                    self.reply(end.expected - 1)
-            else:
-                self.put(end.sends(TIMER, self.now))
-
-    def reply(self, trigger):
-        end = self.end
-        details = (end.expected - 1, trigger, end.sack_low, end.sack_high)
-        self.later(self.now + self.rtt / 2, ACK, *details)
-
 
 def simulate(*flows, buffer=50, duration=10.0, rate="10 Mbps", delay="20 ms", **scenario):
     net = tc.dumbbell(rate, delay, buffer, loss=scenario.pop("loss", 0.0))
     return tc.simulate(tc.Scenario(net, flows, duration=duration, **scenario), trace=True)
-
-
-def events(run, *kinds):
-    wanted = [EVENTS.index(kind) for kind in kinds]
-    return run.events[np.isin(run.events["event"], wanted)]
 
 
 # The retransmission timeout
@@ -236,8 +56,7 @@ rtts = st.lists(st.floats(1e-3, 5), min_size=1, max_size=40)
 @settings(deadline=None, max_examples=50)
 def test_rto_is_that_of_rfc_6298(samples):
     """With a tick of nearly 0: SRTT = R, RTTVAR = R/2 at first; then gains 1/8 and 1/4."""
-    end = Endpoint(tick=1e-9, min_rto=0)
-    end.start()
+    end = started(tick=1e-9, min_rto=0)
     srtt = rttvar = None
     for k, r in enumerate(samples):
         end.call(MEASURE, 100.0 + k, rtt=r)
@@ -257,8 +76,7 @@ def test_rto_is_that_of_rfc_6298(samples):
 def test_rto_is_that_of_bsd_in_whole_ticks(samples, tick):
     """4.3BSD's integers, as in Jacobson 1988, appendix A: srtt in 1/8, rttvar in 1/4 of a tick; an
     RTT is the number of ticks between sending and acknowledgement."""
-    end = Endpoint(tick=tick, min_rto=0)
-    end.start()
+    end = started(tick=tick, min_rto=0)
     sa = sv = whole = 0
     now = 0.2 * tick
     for ticks, part in samples:
@@ -279,12 +97,6 @@ def test_rto_is_that_of_bsd_in_whole_ticks(samples, tick):
         assert end.rto == pytest.approx(((sa >> 3) + sv) * tick)
 
 
-def test_the_timeout_before_any_measurement_is_the_initial_one():
-    end = Endpoint(initial_rto=2.5)
-    end.start(10.0)
-    assert end.deadline == 12.5
-
-
 @pytest.mark.parametrize(
     ("settings_", "expected"),
     [({"min_rto": 1.0}, 1.0), ({"min_rto": 0.2}, 0.2), ({"min_rto": 0.0}, 0.03)],
@@ -297,41 +109,42 @@ def test_the_timeout_is_at_least_min_rto(settings_, expected):
     assert end.deadline == pytest.approx(10.01 + expected)
 
 
-def test_the_timeout_is_at_least_two_ticks_and_at_most_max_rto():
-    coarse = Endpoint(initial_rto=0.3, min_rto=0, tick=0.5)
-    coarse.start(10.0)
-    assert coarse.deadline == 11
-    capped = Endpoint(initial_rto=9.0, max_rto=4.0)
-    capped.start(10.0)
-    assert capped.deadline == 14
+@pytest.mark.parametrize(
+    ("settings_", "expected"),
+    [
+        ({"initial_rto": 2.5}, 2.5),
+        ({"initial_rto": 0.3, "min_rto": 0, "tick": 0.5}, 1),  # two ticks
+        ({"initial_rto": 9.0, "max_rto": 4.0}, 4),
+    ],
+)
+def test_the_timeout_before_any_measurement_is_the_initial_one_within_its_limits(
+    settings_, expected
+):
+    end = Endpoint(**settings_)
+    end.start(10.0)
+    assert end.deadline == 10 + expected
 
 
-def test_repeated_timeouts_back_off_by_doubling():
-    """3, 6, 12, 24, 48 s and then max_rto."""
-    end = Endpoint()
-    end.start()
+@pytest.mark.parametrize(
+    ("settings_", "timeouts"),
+    [
+        ({}, [3, 6, 12, 24, 48, 60, 60]),  # at last max_rto
+        ({"backoff_limit": 4, "max_rto": math.inf}, [3, 6, 12, 12, 12]),
+    ],
+)
+def test_repeated_timeouts_back_off_by_doubling(settings_, timeouts):
+    end = started(**settings_)
     times = [0.0]
-    for _ in range(7):
+    for _ in timeouts:
         times.append(end.deadline)
         end.time_out()
-    assert np.diff(times).tolist() == [3, 6, 12, 24, 48, 60, 60]
-    assert end.timeouts == 7
-
-
-def test_the_backoff_has_a_limit_of_its_own():
-    end = Endpoint(backoff_limit=4, max_rto=math.inf)
-    end.start()
-    times = [0.0]
-    for _ in range(5):
-        times.append(end.deadline)
-        end.time_out()
-    assert np.diff(times).tolist() == [3, 6, 12, 12, 12]
+    assert np.diff(times).tolist() == timeouts
+    assert end.timeouts == len(timeouts)
 
 
 def test_karn_segments_sent_twice_give_no_rtt():
     """The backoff stays until a segment that was sent once is acknowledged."""
-    end = Endpoint(initial_window=1)
-    end.start()
+    end = started(initial_window=1)
     assert end.time_out() == [0]
     assert end.backoff == 2
     assert end.ack(3.1, 0) == [1, 2]
@@ -346,9 +159,7 @@ def test_karn_segments_sent_twice_give_no_rtt():
 
 def test_after_three_doublings_the_rtt_estimate_is_discarded():
     """As BSD: the smoothed RTT is moved to the variance, and the next sample starts afresh."""
-    end = Endpoint(initial_window=2)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(initial_window=2)
     before = end.srtt8 >> 3, end.rttvar4
     for _ in range(3):
         end.time_out()
@@ -359,24 +170,20 @@ def test_after_three_doublings_the_rtt_estimate_is_discarded():
 
 def test_without_timestamps_one_segment_per_window_is_timed():
     """The estimator gets one sample per window."""
-    end = Endpoint(initial_window=4, tick=1e-9)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(initial_window=4, tick=1e-9)
     first = end.rto
     assert first == pytest.approx(0.3, rel=1e-6)
     end.ack(0.15, 1)
     end.ack(0.2, 2)
     assert end.rto == first
-    stamped = Endpoint(initial_window=4, tick=1e-9, timestamps=True)
-    stamped.start()
+    stamped = started(initial_window=4, tick=1e-9, timestamps=True)
     for k, now in enumerate((0.1, 0.15, 0.2)):
         stamped.ack(now, k)
     assert stamped.rto != pytest.approx(0.3, rel=1e-2)
 
 
 def test_the_timer_stops_when_nothing_is_outstanding():
-    end = Endpoint(size=2)
-    end.start()
+    end = started(size=2)
     assert end.ack(0.1, 0) == []
     assert end.deadline == pytest.approx(0.1 + 0.3)
     end.ack(0.12, 1)
@@ -386,10 +193,7 @@ def test_the_timer_stops_when_nothing_is_outstanding():
 
 def test_the_timer_starts_when_data_is_sent_after_an_idle_period():
     """RFC 6298, 5.1."""
-    end = Endpoint(size=1)
-    end.set(awaits=1)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(size=1, awaits=1)
     assert end.write(0.2, 2) == [1]
     assert end.deadline == pytest.approx(0.2 + end.rto)
 
@@ -399,8 +203,7 @@ def test_the_timer_starts_when_data_is_sent_after_an_idle_period():
 )
 def test_the_first_partial_ack_of_each_recovery_restarts_the_timer(recovery, restarts):
     """RFC 6582, 4: "impatient" and "slow-but-steady"."""
-    end = Endpoint(recovery, initial_window=12, limited_transmit=False)
-    end.start()
+    end = started(recovery, initial_window=12, limited_transmit=False)
     now, first = 0.1, -1
     for _ in range(2):
         for k in (2, 3, 4):
@@ -454,9 +257,7 @@ def test_the_handshake_is_one_packet_before_the_initial_window(recovery):
 def test_the_syn_does_not_set_the_base_rtt():
     """The SYN is shorter than a data packet: with its RTT as BaseRTT a lone Vegas would see a
     backlog without a queue, and leave a third of this link unused."""
-    end = Endpoint("vegas", handshake=True)
-    end.start()
-    end.ack(0.10, 0)
+    end = opened("vegas", handshake=True)
     assert end.base_rtt == math.inf
     end.ack(0.22, 1)
     assert end.base_rtt == end.max_rtt == pytest.approx(0.12)
@@ -469,9 +270,7 @@ def test_the_syn_does_not_set_the_base_rtt():
 def test_going_back_does_not_change_the_base_rtt(recovery):
     """After a timeout the ACKs of packets that had arrived before may end rounds within a
     moment."""
-    end = Endpoint(recovery, initial_window=8)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, initial_window=8)
     end.time_out()
     now = end.deadline
     for number in range(1, 8):
@@ -515,18 +314,14 @@ def test_slow_start_then_congestion_avoidance():
 def test_a_partial_piece_waits_for_an_imminent_ack(recovery):
     """Linux' tcp_tso_should_defer. The first piece does not wait: no packet was sent for a round
     trip."""
-    end = Endpoint(recovery, initial_window=10, gso_segments=2)
-    end.state["ssthresh"] = 2.0
-    end.start()
+    end = started(recovery, initial_window=10, gso_segments=2, ssthresh=2.0)
     sent = [end.ack(now, k) for k, now in enumerate((0.1, 0.1005, 0.1008))]
     assert sent == [[10], [], [11, 12]]
 
 
 @pytest.mark.parametrize(("size", "sent"), [(None, []), (13, []), (12, [11])])
 def test_a_partial_piece_does_not_wait_at_the_end_of_the_data(size, sent):
-    end = Endpoint("sack", initial_window=10, gso_segments=2, size=size)
-    end.state["ssthresh"] = 2.0
-    end.start()
+    end = started("sack", initial_window=10, gso_segments=2, size=size, ssthresh=2.0)
     assert end.ack(0.1, 0) == [10]
     assert end.ack(0.1005, 1) == sent
 
@@ -552,8 +347,7 @@ def test_with_delay_growth_the_window_opens_with_the_second_ack():
     ],
 )
 def test_an_ack_is_due_soon_within_a_millisecond_and_half_an_rtt(srtt, now, due_soon):
-    end = Endpoint(initial_window=10)
-    end.start()
+    end = started(initial_window=10)
     end.set(srtt=srtt)
     assert is_worth_waiting(tcp_at(end.address, 0), now) == due_soon
 
@@ -561,8 +355,7 @@ def test_an_ack_is_due_soon_within_a_millisecond_and_half_an_rtt(srtt, now, due_
 @pytest.mark.parametrize("piece_wait", [1e-3, 0.04, math.inf])
 def test_a_part_of_a_piece_waits_for_piece_wait_at_most(piece_wait):
     """The ACK of the first packet, sent at 0, is due at 0.1 s; the newest was sent just now."""
-    end = Endpoint(initial_window=10, piece_wait=piece_wait)
-    end.start()
+    end = started(initial_window=10, piece_wait=piece_wait)
     end.set(srtt=0.1)
     newest = view(end.segments + end.max_seq * SEGMENT.itemsize, SEGMENT)
     for now, due_soon in ((0.045, False), (0.055, piece_wait > 0.045), (0.065, piece_wait > 0.035)):
@@ -595,8 +388,7 @@ def shrink(s, p, a):
 def test_inflight_at_a_loss_is_flight_size(recovery):
     """RFC 5681: sent and not yet cumulatively acknowledged, including two packets of limited
     transmit."""
-    end = Endpoint(recovery, initial_window=20)
-    end.start()
+    end = started(recovery, initial_window=20)
     for trigger in (1, 2, 3):
         end.ack(0.1, -1, trigger, (1, trigger + 1))
     extra = 0 if recovery.startswith("vegas") else 2
@@ -606,8 +398,7 @@ def test_inflight_at_a_loss_is_flight_size(recovery):
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_inflight_at_timeouts_is_flight_size(recovery):
-    end = Endpoint(recovery, initial_window=20)
-    end.start()
+    end = started(recovery, initial_window=20)
     for times in (1, 2, 3):
         end.time_out()
         assert end.sample("inflight", "transmits") == (20, times)
@@ -623,9 +414,7 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
     ten packets for a window of 600."""
 
     def ssthresh(**settings):
-        end = Endpoint("sack", controller=controller, **STANDARD, **settings)
-        end.set(awaits=1)
-        end.start()
+        end = started("sack", controller=controller, **STANDARD, **settings, awaits=1)
         end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
         end.ack(0.1, 9)
         end.set(to_send=20)
@@ -634,8 +423,7 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
         if how == "timeout":
             end.time_out()
         else:
-            for k in range(11, 15):
-                end.dupack(0.21, k)
+            end.dupacks(0.21, *range(11, 15))
         return float(end.state["ssthresh"][0])
 
     net = dict(size=10, initial_window=10)
@@ -645,11 +433,9 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
 
 def test_a_window_in_full_use_is_cut_to_a_share_of_the_window():
     """FlightSize is its whole part, and limited transmit does not count (RFC 5681, 3.2)."""
-    end = Endpoint("sack", **STANDARD, initial_window=10)
-    end.start()
+    end = started("sack", **STANDARD, initial_window=10)
     end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
-    for k in range(1, 5):
-        end.dupack(0.1, k)
+    end.dupacks(0.1, *range(1, 5))
     assert float(end.state["ssthresh"][0]) == pytest.approx(5.25)
 
 
@@ -658,22 +444,19 @@ def test_a_window_that_is_not_positive_and_finite_is_an_error(cwnd):
     def leave_it(s, p, a):
         s.cwnd = p.to
 
-    end = Endpoint(
+    end = started(
         controller=tc.Controller(
             name="wrong", summary="", on_ack=leave_it, on_loss=leave_it, on_timeout=leave_it,
             params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
         )
     )  # fmt: skip
-    end.start()
     with pytest.raises(FloatingPointError, match="cwnd"):
         end.ack(0.1, 0)
 
 
 def test_the_rtts_of_a_round_are_those_of_its_packets():
     """Even if it has a single sample; its duration is longer."""
-    end = Endpoint("sack", initial_window=1)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("sack", initial_window=1)
     end.ack(0.25, 2)
     names = ("round_time", "round_rtt", "round_min_rtt", "rtt")
     assert end.sample(*names) == pytest.approx((0.15, 0.1, 0.1, 0.15))
@@ -682,14 +465,11 @@ def test_the_rtts_of_a_round_are_those_of_its_packets():
 def test_samples_of_losses_and_timeouts_have_no_values_of_an_ack():
     """The values of the last ACK are gone. The last complete round, and packets delivered during
     recovery, are known."""
-    end = Endpoint("newreno", initial_window=8)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("newreno", initial_window=8)
     end.ack(0.2, 1)
     told = ("acked", "delivered", "rtt", "transmits")
     assert end.sample(*told) == (1, 1, pytest.approx(0.2), 0)
-    for trigger in (3, 4, 5):
-        end.dupack(0.3, trigger)
+    end.dupacks(0.3, 3, 4, 5)
     assert end.sample("now", *told, "round_time") == (0.3, 0, 0, 0, 1, pytest.approx(0.1))
     end.ack(0.4, 4)
     expires = end.deadline
@@ -750,9 +530,7 @@ def test_a_limited_window_grows_again_once_it_is_used():
 def test_an_application_limited_window_stops_growing():
     """The last packets of a file, fewer than the window allows, do not open it in congestion
     avoidance."""
-    end = Endpoint(size=30, initial_window=20)
-    end.state["ssthresh"] = 2.0
-    end.start()
+    end = started(size=30, initial_window=20, ssthresh=2.0)
     end.ack(0.1, 9)
     grown = end.cwnd
     assert grown == pytest.approx(20.05)
@@ -788,8 +566,7 @@ def test_the_clock_of_an_endless_flow_is_the_time():
 @pytest.mark.parametrize("decay", [False, True])
 def test_the_clock_stands_still_in_idle_periods(decay):
     """Since the last ACK; in Linux since the last packet sent (bictcp_cwnd_event)."""
-    end = Endpoint(size=4, initial_window=2, window_decay=decay)
-    end.start()
+    end = started(size=4, initial_window=2, window_decay=decay)
     end.write(0.0, 4)
     end.ack(0.1, 1)
     end.ack(0.2, 3)
@@ -801,9 +578,7 @@ def test_the_clock_stands_still_in_idle_periods(decay):
 
 def test_the_clock_runs_while_a_trickle_flows_in_linux_only():
     for decay in (False, True):
-        end = Endpoint(size=4, initial_window=4, window_decay=decay)
-        end.state["ssthresh"] = 2.0
-        end.start()
+        end = started(size=4, initial_window=4, window_decay=decay, ssthresh=2.0)
         end.write(0.0, 4)
         end.ack(0.1, 3)
         end.write(0.1, 5)
@@ -819,15 +594,13 @@ def test_the_clock_runs_while_a_trickle_flows_in_linux_only():
 def test_an_ack_counts_for_at_most_abc_limit_packets():
     """RFC 3465: an ACK of four packets adds one, or two with a limit of 2."""
     for limit, grown in ((1.0, 9.0), (2.0, 10.0), (math.inf, 12.0)):
-        end = Endpoint(initial_window=8, abc_limit=limit)
-        end.start()
+        end = started(initial_window=8, abc_limit=limit)
         end.ack(0.1, 3)
         assert end.cwnd == grown
 
 
 def test_a_stopped_sender_only_retransmits():
-    end = Endpoint(initial_window=4)
-    end.start()
+    end = started(initial_window=4)
     end.call(STOP)
     assert end.ack(0.1, 0) == []
     assert end.time_out() == [1]
@@ -844,8 +617,7 @@ def test_a_stopped_sender_only_retransmits():
 def test_after_a_timeout_the_sender_goes_back(recovery):
     """All segments from the first unacknowledged one on are sent again, in slow start; segments
     that the receiver already has are skipped as its ACKs show them."""
-    end = Endpoint(recovery, initial_window=8)
-    end.start()
+    end = started(recovery, initial_window=8)
     again = end.time_out()
     assert again == list(range(int(end.cwnd)))
     assert end.phase == LOSS
@@ -861,8 +633,7 @@ def test_after_a_timeout_the_sender_goes_back(recovery):
 @pytest.mark.parametrize("recovery", [name for name in RECOVERIES if name != "reno-rfc5681"])
 def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(recovery):
     """RFC 6582's `recover`: ACKs caused by segments sent twice look like duplicate ACKs."""
-    end = Endpoint(recovery, initial_window=10)
-    end.start()
+    end = started(recovery, initial_window=10)
     end.time_out()
     end.ack(3.1, 3)
     losses = end.loss_events
@@ -873,8 +644,7 @@ def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(re
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_the_timer_has_no_effect_when_all_is_acknowledged(recovery):
-    end = Endpoint(recovery, size=2)
-    end.start()
+    end = started(recovery, size=2)
     end.ack(0.1, 1)
     assert end.sends(TIMER, 50.0) == []
     assert end.timeouts == 0
@@ -883,8 +653,7 @@ def test_the_timer_has_no_effect_when_all_is_acknowledged(recovery):
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_duplicate_acks_with_no_data_outstanding_are_ignored(recovery):
     """They are caused by unnecessary retransmissions."""
-    end = Endpoint(recovery, size=4, initial_window=4)
-    end.start()
+    end = started(recovery, size=4, initial_window=4)
     end.ack(0.1, 3)
     assert [end.dupack(0.2 + k, 3) for k in range(5)] == [[]] * 5
     assert (end.loss_events, end.deadline) == (0, math.inf)
@@ -907,16 +676,14 @@ def test_the_third_duplicate_retransmits_and_halves(recovery):
     """RFC 5681, 3.2: the window is inflated by the three packets that have left the network, then
     by one for each further duplicate ACK. It allows new data once it covers the outstanding
     packets."""
-    end = Endpoint(recovery, initial_window=21, limited_transmit=False)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, initial_window=21, limited_transmit=False)
     before = end.cwnd
     first_new = end.next_seq
     assert end.dupack(0.2, 2) == end.dupack(0.2, 3) == []
     assert end.dupack(0.2, 4) == [1]
     assert end.cwnd == before / 2 == 11
     assert end.inflation == 3
-    sent = [end.dupack(0.2, k) for k in range(5, 21)]
+    sent = end.dupacks(0.2, *range(5, 21))
     # 22 outstanding from 1 on: the window 11 + 3 + n lets new data out from n = 9
     assert sent == [[]] * 8 + [[first_new + k] for k in range(8)]
     end.ack(0.3, end.recover)
@@ -926,36 +693,28 @@ def test_the_third_duplicate_retransmits_and_halves(recovery):
 
 
 def test_the_duplicate_ack_threshold_is_a_setting():
-    end = Endpoint("newreno", initial_window=20, dupack_threshold=5, limited_transmit=False)
-    end.start()
-    end.ack(0.1, 0)
-    assert [end.dupack(0.2, k) for k in range(2, 6)] == [[]] * 4
+    end = opened("newreno", initial_window=20, dupack_threshold=5, limited_transmit=False)
+    assert end.dupacks(0.2, *range(2, 6)) == [[]] * 4
     assert end.dupack(0.2, 6) == [1]
 
 
 def test_tahoe_goes_back_without_fast_recovery():
-    end = Endpoint("tahoe", initial_window=21, limited_transmit=False)
-    end.start()
-    end.ack(0.1, 0)
-    assert [end.dupack(0.2, k) for k in (2, 3, 4)] == [[], [], [1]]
+    end = opened("tahoe", initial_window=21, limited_transmit=False)
+    assert end.dupacks(0.2, 2, 3, 4) == [[], [], [1]]
     assert end.cwnd == 1
-    assert [end.dupack(0.2, k) for k in range(5, 15)] == [[]] * 10
+    assert end.dupacks(0.2, *range(5, 15)) == [[]] * 10
     assert end.ack(0.3, 1) == [2, 3]
 
 
 def test_limited_transmit_sends_new_data_on_the_first_two_duplicates():
     """RFC 3042, if the receiver's window allows it."""
-    end = Endpoint("reno", initial_window=10)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("reno", initial_window=10)
     new = end.next_seq
     assert end.dupack(0.2, 2) == [new]
     assert end.dupack(0.2, 3) == [new + 1]
     assert end.dupack(0.2, 4) == [1]
     assert end.cwnd == pytest.approx(11 / 2)
-    closed = Endpoint("reno", initial_window=10, rwnd=10)
-    closed.start()
-    closed.ack(0.1, 0)
+    closed = opened("reno", initial_window=10, rwnd=10)
     assert closed.dupack(0.2, 2) == []
 
 
@@ -997,13 +756,10 @@ def test_a_partial_ack_deflates_by_the_acknowledged_packets_less_one():
     """RFC 6582, 3.2 step 3; without partial deflation (ns-2's other setting) the whole inflation is
     removed."""
     for deflation, left in ((True, 9 - 4 + 1), (False, 0)):
-        end = Endpoint(
+        end = opened(
             "newreno", initial_window=31, limited_transmit=False, partial_deflation=deflation
         )
-        end.start()
-        end.ack(0.1, 0)
-        for k in range(2, 11):
-            end.dupack(0.2, k)
+        end.dupacks(0.2, *range(2, 11))
         assert end.inflation == 9
         cwnd = end.cwnd
         sent = end.ack(0.3, 4)
@@ -1014,21 +770,16 @@ def test_a_partial_ack_deflates_by_the_acknowledged_packets_less_one():
 
 
 def test_deflation_beyond_the_inflation_reduces_the_window():
-    end = Endpoint("newreno", initial_window=31, limited_transmit=False)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (2, 3, 4):
-        end.dupack(0.2, k)
+    end = opened("newreno", initial_window=31, limited_transmit=False)
+    end.dupacks(0.2, 2, 3, 4)
     total = end.cwnd + end.inflation
     end.ack(0.3, 11)
     assert end.cwnd + end.inflation == total - 11 + 1
 
 
 def test_newreno_sends_at_most_two_packets_per_ack_in_recovery():
-    end = Endpoint("newreno", initial_window=41, limited_transmit=False)
-    end.start()
-    end.ack(0.1, 0)
-    sent = [end.dupack(0.2, k) for k in range(2, 41)]
+    end = opened("newreno", initial_window=41, limited_transmit=False)
+    sent = end.dupacks(0.2, *range(2, 41))
     sent.append(end.ack(0.3, 20))
     assert max(len(x) for x in sent[3:]) <= 3  # a partial ACK: the hole and two
 
@@ -1070,9 +821,7 @@ def test_sack_pipe_is_empty_when_all_is_acknowledged(recovery, lose):
 
 def test_sack_retransmits_only_lost_segments():
     """A segment overtaken by two others is not marked lost; by three it is."""
-    end = Endpoint("sack", initial_window=20)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("sack", initial_window=20)
     assert 1 not in end.dupack(0.2, 2) + end.ack(0.2, 0, 3, (2, 4))
     assert end.ack(0.2, 3, 1) == [24, 25]
     assert end.loss_events == 0
@@ -1081,9 +830,7 @@ def test_sack_retransmits_only_lost_segments():
 def test_sack_does_not_repair_segments_that_arrived_late():
     """1, 5, 6 and 7 are marked lost, 1 is retransmitted; 5 and 6 arrive, but the ACKs of that are
     lost."""
-    end = Endpoint("sack", initial_window=20)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("sack", initial_window=20)
     sent = [seq for k in (2, 3, 4, *range(8, 15)) for seq in end.dupack(0.2, k)]
     assert (end.lost_edge > 7, sent) == (True, [22, 23, 1])
     assert end.ack(0.3, 6, 1) == [7]
@@ -1091,8 +838,7 @@ def test_sack_does_not_repair_segments_that_arrived_late():
 
 def test_sack_keeps_a_window_of_packets_in_flight():
     """After the reduction no new data leaves until half of the window has been received."""
-    end = Endpoint("sack", initial_window=41)
-    end.start()
+    end = started("sack", initial_window=41)
     end.ack(0.1, 0)  # cwnd 42: 1 .. 42 outstanding
     sent = [end.ack(0.2, 0, k, (2, k + 1)) for k in range(2, 43)]
     assert sent[:2] == [[43], [44]]  # the pipe leaks by what was received: limited transmit
@@ -1106,9 +852,7 @@ def test_sack_keeps_a_window_of_packets_in_flight():
 
 def cut_of_forty(recovery):
     """Segments sent on each duplicate ACK, caused by 2 to 44, after the loss of segment 1 of 42."""
-    end = Endpoint(recovery, initial_window=41)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, initial_window=41)
     return end, [end.ack(0.2, 0, k, (2, k + 1)) for k in range(2, 45)]
 
 
@@ -1136,8 +880,7 @@ def test_a_reduction_ends_with_a_window_of_packets_in_flight(recovery):
 def test_a_duplicate_ack_releases_one_packet_and_one_more_by_rfc_6937(recovery, most):
     """RFC 9937's SafeACK: otherwise retransmissions would leave at twice the rate of the full
     queue."""
-    end = Endpoint(recovery, initial_window=41)
-    end.start()
+    end = started(recovery, initial_window=41)
     end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
     sent = [end.ack(0.2, 0, k, (31, k + 1)) for k in range(31, 43)]
     assert max(len(each) for each in sent) == most
@@ -1146,8 +889,7 @@ def test_a_duplicate_ack_releases_one_packet_and_one_more_by_rfc_6937(recovery, 
 
 
 def test_an_ack_that_advances_and_reports_no_loss_sends_one_packet_more():
-    end = Endpoint("sack-prr", initial_window=41)
-    end.start()
+    end = started("sack-prr", initial_window=41)
     end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
     for k in range(31, 43):
         end.ack(0.2, 0, k, (31, k + 1))
@@ -1186,8 +928,7 @@ def test_sack_rtts_are_correct_after_repairs(seed):
 
 def test_vegas_fine_timeout_is_bsd_estimate_and_a_sixteenth():
     """srtt + 2 dev, with gains 1/8 and 1/4, times 1 + 1/16."""
-    end = Endpoint("vegas", initial_window=6)
-    end.start()
+    end = started("vegas", initial_window=6)
     sa = sd = 0.0
     for k, now in enumerate((0.1, 0.13, 0.11, 0.2)):
         end.ack(now, k)
@@ -1200,25 +941,19 @@ def test_vegas_fine_timeout_is_bsd_estimate_and_a_sixteenth():
 
 
 def test_vegas_retransmits_on_the_first_duplicate_past_the_fine_timeout():
-    end = Endpoint("vegas", initial_window=6)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("vegas", initial_window=6)
     fine = end.fine_rto
     assert end.dupack(0.11, 2) == []
     assert end.dupack(fine - 1e-6, 3) == []
-    early = Endpoint("vegas", initial_window=6)
-    early.start()
-    early.ack(0.1, 0)
+    early = opened("vegas", initial_window=6)
     assert early.dupack(fine, 2)[0] == 1
     assert early.loss_events == 1
     assert early.timeouts == 0
 
 
 def test_vegas_retransmits_on_the_third_duplicate_at_the_latest():
-    end = Endpoint("vegas", initial_window=8)
-    end.start()
-    end.ack(0.1, 0)
-    assert [end.dupack(0.11, k) for k in (2, 3)] == [[], []]
+    end = opened("vegas", initial_window=8)
+    assert end.dupacks(0.11, 2, 3) == [[], []]
     assert end.dupack(0.11, 4) == [1, 9]  # a window of 6 and 3 duplicates, 1 .. 8 outstanding
     assert end.cwnd == 6
 
@@ -1226,11 +961,8 @@ def test_vegas_retransmits_on_the_third_duplicate_at_the_latest():
 def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
     """The second hole of a window is repaired by the first ACK of new data, without duplicate ACKs.
     Its loss is older than the reduction, so the window is not reduced again."""
-    end = Endpoint("vegas", initial_window=12)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (3, 4, 5):
-        end.dupack(0.12, k)
+    end = opened("vegas", initial_window=12)
+    end.dupacks(0.12, 3, 4, 5)
     assert end.loss_events == 1
     cwnd = end.cwnd
     assert end.ack(0.5, 1)[0] == 2
@@ -1240,12 +972,8 @@ def test_vegas_checks_the_next_segment_on_the_ack_after_a_retransmission():
 
 def test_vegas_checks_no_segment_that_was_not_sent():
     """The ACK after a retransmission acknowledges all data. ns-2 sends the next segment twice."""
-    end = Endpoint("vegas", initial_window=6, size=7)
-    end.set(awaits=1)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (2, 3, 4):
-        end.dupack(0.12, k)
+    end = opened("vegas", initial_window=6, size=7, awaits=1)
+    end.dupacks(0.12, 2, 3, 4)
     assert end.worried == 2
     assert end.ack(9.0, 6) == []
     assert (end.sent, end.max_seq) == (8, 6)
@@ -1254,18 +982,14 @@ def test_vegas_checks_no_segment_that_was_not_sent():
 def test_vegas_reduces_its_window_only_for_losses_after_the_last_reduction():
     """JSAC, III-A: a retransmission of a segment sent before the reduction leaves the window
     unchanged."""
-    end = Endpoint("vegas", initial_window=16)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (2, 3, 5):
-        end.dupack(0.12, k)
+    end = opened("vegas", initial_window=16)
+    end.dupacks(0.12, 2, 3, 5)
     assert (end.cwnd, end.loss_events) == (12, 1)
     end.ack(0.13, 3, 1)
     assert [4 in end.dupack(0.14, k) for k in (5, 6, 7)] == [False, False, True]
     assert (end.cwnd, end.loss_events) == (12, 1)
     end.ack(0.15, 16, 4)  # from 17 on all is sent after the cut
-    for k in (18, 19, 20):
-        end.dupack(0.16, k)
+    end.dupacks(0.16, 18, 19, 20)
     assert (end.cwnd, end.loss_events) == (9, 2)
 
 
@@ -1280,12 +1004,9 @@ def test_vegas_repairs_losses_faster_than_reno():
 
 
 def test_vegas_raises_its_fine_timeout_when_it_retransmits():
-    end = Endpoint("vegas", initial_window=8)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("vegas", initial_window=8)
     fine = end.fine_rto
-    for k in (2, 3, 4):
-        end.dupack(0.11, k)
+    end.dupacks(0.11, 2, 3, 4)
     assert end.fine_rto == pytest.approx(fine * 9 / 8)
     end.dupack(10.0, 5)
     assert end.fine_rto == pytest.approx(fine * 9 / 4)
@@ -1294,11 +1015,8 @@ def test_vegas_raises_its_fine_timeout_when_it_retransmits():
 @pytest.mark.parametrize("recovery", ["vegas", "vegas-ns2"])
 def test_the_ack_of_a_retransmission_does_not_set_vegas_fine_timeout(recovery):
     """Karn's rule. The ACK of a segment sent once after it does."""
-    end = Endpoint(recovery, controller="vegas", initial_window=8)
-    end.start()
-    end.ack(0.1, 0)
-    for k in (2, 3, 4):
-        end.dupack(0.11, k)
+    end = opened(recovery, controller="vegas", initial_window=8)
+    end.dupacks(0.11, 2, 3, 4)
     fine = end.fine_rto
     end.ack(0.15, 1)
     assert end.fine_rto == fine
@@ -1309,9 +1027,7 @@ def test_the_ack_of_a_retransmission_does_not_set_vegas_fine_timeout(recovery):
 @pytest.mark.parametrize(("duplicates", "seen"), [(3, [9]), (4, [9, 10]), (5, [9, 10, 11])])
 def test_ns2s_vegas_deflates_only_after_the_fourth_duplicate(duplicates, seen):
     """tcp-vegas.cc: then to the reduced window, and slow start is over."""
-    end = Endpoint("vegas-ns2", controller="vegas", initial_window=8)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("vegas-ns2", controller="vegas", initial_window=8)
     inflated = []
     for k in range(2, 2 + duplicates):
         end.dupack(0.11, k)
@@ -1344,8 +1060,7 @@ def test_reno_enters_fast_retransmit_once_in_a_window():
 
 def test_by_rfc_5681_alone_duplicates_after_a_timeout_cause_a_retransmission():
     """RFC 6582's `recover` prevents this."""
-    end = Endpoint("reno-rfc5681", initial_window=10)
-    end.start()
+    end = started("reno-rfc5681", initial_window=10)
     end.time_out()
     end.ack(3.1, 3)
     for _ in range(3):
@@ -1357,9 +1072,7 @@ def test_by_rfc_5681_alone_duplicates_after_a_timeout_cause_a_retransmission():
 @pytest.mark.parametrize("threshold", [1, 2, 3, 5])
 def test_sack_marks_segments_lost_by_the_number_of_segments_above(recovery, threshold):
     """RFC 6675: DupThresh of them, for the first hole and the next."""
-    end = Endpoint(recovery, initial_window=30, dupack_threshold=threshold)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened(recovery, initial_window=30, dupack_threshold=threshold)
     repairs = {}
     for number, trigger in enumerate([*range(2, 10), *range(11, 25)], 1):
         for seq in end.dupack(0.2, trigger):
@@ -1367,9 +1080,7 @@ def test_sack_marks_segments_lost_by_the_number_of_segments_above(recovery, thre
     assert repairs[1] == threshold
     assert repairs[10] >= 8 + threshold
     assert end.lost_edge >= 11
-    lost = Endpoint(recovery, initial_window=30, dupack_threshold=threshold)
-    lost.start()
-    lost.ack(0.1, 0)
+    lost = opened(recovery, initial_window=30, dupack_threshold=threshold)
     for trigger in [*range(2, 10), *range(11, 11 + threshold - 1)]:
         lost.dupack(0.2, trigger)
     assert lost.lost_edge <= 10
@@ -1380,14 +1091,10 @@ def test_sack_marks_segments_lost_by_the_number_of_segments_above(recovery, thre
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
 def test_sack_does_not_count_acknowledged_segments(recovery):
     """Two segments passed the first hole; two more do not make three for the second."""
-    end = Endpoint(recovery, initial_window=30)
-    end.start()
-    end.ack(0.1, 0)
-    for trigger in (2, 3):
-        end.dupack(0.2, trigger)
+    end = opened(recovery, initial_window=30)
+    end.dupacks(0.2, 2, 3)
     end.ack(0.2, 3, 1)
-    for trigger in (5, 6):
-        end.dupack(0.2, trigger)
+    end.dupacks(0.2, 5, 6)
     assert end.lost_edge <= 4
     assert end.loss_events == 0
     end.dupack(0.2, 7)
@@ -1607,8 +1314,7 @@ def noting():
 
 @pytest.mark.parametrize("recovery", [name for name, r in RECOVERIES.items() if r.selective])
 def test_the_sample_of_a_mark_has_deliveries_and_packets_in_flight(recovery, noting):
-    end = Endpoint(recovery, controller=noting, initial_window=10)
-    end.start()
+    end = started(recovery, controller=noting, initial_window=10)
     for k in range(1, 5):
         assert end.sends(RELEASE, end.release_at) == [k]
     end.set(marked=1)
@@ -1630,8 +1336,7 @@ def test_packets_leave_at_the_pacing_rate(noting):
 
 def test_paced_packets_of_a_recovery_count_as_sent(noting):
     """RFC 9937, 6.3."""
-    end = Endpoint("sack-prr", controller=noting, initial_window=10)
-    end.start()
+    end = started("sack-prr", controller=noting, initial_window=10)
     for k in range(1, 6):
         end.sends(RELEASE, k / 10)
     sent = [seq for k in (1, 2, 3) for seq in end.dupack(0.5 + k / 1000, k)]
@@ -1646,9 +1351,7 @@ def test_the_sample_of_a_restart_is_limited_by_the_application():
 
     state = {name: tc.State(-1, "", "") for name in ("idle", "limited", "out")}
     idle = tc.Controller("idle", "", nothing, nothing, nothing, on_restart=note, state=state)
-    end = Endpoint("sack", controller=idle, size=2)
-    end.set(awaits=1)
-    end.start()
+    end = started("sack", controller=idle, size=2, awaits=1)
     end.ack(0.1, 1)
     end.write(5.0, 4)
     assert [float(end.state[name][0]) for name in state] == [5.0, 1.0, 0.0]
@@ -1656,8 +1359,7 @@ def test_the_sample_of_a_restart_is_limited_by_the_application():
 
 
 def test_every_ack_is_counted():
-    end = Endpoint("sack", initial_window=4)
-    end.start()
+    end = started("sack", initial_window=4)
     for number in (1, 1, 0, 3):  # new, duplicate, old, new
         end.sends(ACK, 0.1, number, number, 0, 0)
     assert end.acks == 4
@@ -1673,8 +1375,7 @@ def count_only(s, p, f):
 def test_pacing_sends_nothing_between_a_duplicate_ack_and_loss_detection(noting):
     """Unless the recovery has a rule for this."""
     tc.register(tc.Recovery("counting", "", count_only, selective=True))
-    end = Endpoint("counting", controller=noting, initial_window=10, limited_transmit=False)
-    end.start()
+    end = started("counting", controller=noting, initial_window=10, limited_transmit=False)
     assert end.sends(RELEASE, 0.1) == [1]
     end.dupack(0.15, 1)
     assert end.sends(RELEASE, 0.2) == []
@@ -1697,8 +1398,7 @@ def test_samples_are_application_limited_until_data_before_the_pause_is_delivere
 def test_no_probe_is_sent_before_the_syn_is_acknowledged():
     """RFC 8985, 7.2, applies to established connections: a SYN waits for the timer, and data for
     the SYN."""
-    end = Endpoint("rack-tlp", handshake=True, initial_window=4)
-    end.start()
+    end = started("rack-tlp", handshake=True, initial_window=4)
     assert end.recheck_at == math.inf
     assert end.time_out() == [0]
     assert end.ack(4.0, 0) == [1]
@@ -1733,9 +1433,7 @@ def test_a_probe_without_a_second_answer_has_repaired_a_loss():
 
 def in_recovery():
     """A sender that has lost segment 1, repaired it, and sent 14 and 15 in recovery (up to 13)."""
-    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=10)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("rack-tlp", make=tc.Transport, initial_window=10)
     for k in range(2, 14):
         end.dupack(0.1 + 0.001 * k, k)
     assert (end.phase, end.loss_events, end.recover) == (RECOVERY, 1, 13)
@@ -1744,6 +1442,9 @@ def in_recovery():
 
 def test_a_recovery_that_ends_with_lost_packets_begins_again():
     """Linux, ``tcp_fastretrans_alert``: in the same ACK, if packets marked lost are outstanding."""
+    end = in_recovery()
+    end.ack(0.24, 13, 1)
+    assert (end.phase, end.loss_events) == (OPEN, 1)
     end = in_recovery()
     end.dupack(0.23, 15)  # 14, sent in recovery, is lost
     assert (end.phase, end.loss_events) == (RECOVERY, 1)
@@ -1754,17 +1455,9 @@ def test_a_recovery_that_ends_with_lost_packets_begins_again():
     assert (end.phase, end.loss_events) == (OPEN, 2)
 
 
-def test_a_recovery_that_ends_without_lost_packets_ends():
-    end = in_recovery()
-    end.ack(0.24, 13, 1)
-    assert (end.phase, end.loss_events) == (OPEN, 1)
-
-
 def test_packets_marked_lost_are_in_the_network_again_after_an_undo():
     """Eifel shows that 1, retransmitted, was late: 2 to 8 are, too. They are not sent again."""
-    end = Endpoint("rack-tlp", make=tc.Transport, initial_window=12, eifel=True)
-    end.start()
-    end.ack(0.1, 0)
+    end = opened("rack-tlp", make=tc.Transport, initial_window=12, eifel=True)
     for k in (9, 10, 11):
         end.dupack(0.1 + 0.001 * k, k)
     assert (end.phase, end.lost, end.pipe, end.cwnd) == (RECOVERY, 8, 4 + 1 - 1, 6.5)

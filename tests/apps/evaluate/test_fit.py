@@ -21,7 +21,7 @@ def test_a_parameter_with_a_known_optimum_is_found(screen):
     found = tc.fit(
         "vegas", {"alpha": (1, 20), "beta": (1, 20)},
         lambda run: queue_near(12)(run) if float(run.throughput(10)[0]) > 9e6 else -100.0,
-        [CASE], screen=screen, trials=48, progress=False,
+        [CASE], screen=screen, trials=24 if screen else 48, progress=False,
     )  # fmt: skip
     assert found.value > -2
     assert found.value > found.default

@@ -69,8 +69,8 @@ LONG = pytest.mark.papers
 @pytest.mark.parametrize(
     ("target", "calls"),
     [
-        (InC, 500),
-        (InBPF, 200),
+        (InC, 250),
+        (InBPF, 100),
         pytest.param(InC, 100_000, marks=LONG),
         pytest.param(InBPF, 100_000, marks=LONG),
     ],

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from capture_file import pcap, tcp
 
 import tcpcc as tc
 from tcpcc.errors import TraceWarning
@@ -313,33 +314,6 @@ def test_a_path_is_calibrated_from_a_trace(kernel, which):
     assert not path.policer
 
 
-def tcp(*, seq=0, ack=0, flags=16, payload=0, back=False, options=b"", six=False):
-    """IP and TCP headers with a payload of zeros."""
-    options += b"\x01" * (-len(options) % 4)
-    ends = (b"\x0a\x00\x00\x01", b"\x0a\x00\x00\x02")
-    ends = tuple(bytes(12) + end for end in ends) if six else ends
-    ports = struct.pack(">HH", *((80, 99) if back else (99, 80)))
-    size = 20 + len(options)
-    head = ports + struct.pack(">IIBBHHH", seq, ack, size // 4 << 4, flags, 1000, 0, 0) + options
-    source, target = ends[::-1] if back else ends
-    body = head + bytes(payload)
-    if six:  # with a hop-by-hop header
-        first = struct.pack(">IHBB", 6 << 28, 8 + len(body), 0, 64)
-        return first + source + target + struct.pack(">BB6x", 6, 0) + body
-    first = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), 0, 0, 64, 6, 0)
-    return first + source + target + body
-
-
-def pcap(path, packets, link=101, order="<", magic=0xA1B2C3D4):
-    head = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, link)
-    ticks = 10**6 if magic == 0xA1B2C3D4 else 10**9
-    for time, body in packets:
-        whole, part = divmod(round(time * ticks), ticks)
-        head += struct.pack(order + "IIII", whole, part, len(body), len(body)) + body
-    path.write_bytes(head)
-    return path
-
-
 BEGIN = 2**32 - 1500  # the numbers wrap
 SACK = struct.pack(">BBII", 5, 10, (BEGIN + 2001) % 2**32, (BEGIN + 3001) % 2**32)
 
@@ -357,10 +331,7 @@ def conversation(six=False):
         (0.30, {"seq": BEGIN + 1001, "ack": 8, "payload": 1000}),
         (0.41, {"ack": BEGIN + 3001, "seq": 8, "back": True}),
     ]
-    return [
-        (time, tcp(**{**f, **{n: f[n] % 2**32 for n in ("seq", "ack") if n in f}}, six=six))
-        for time, f in steps
-    ]
+    return [(time, tcp(**f, six=six, hop_by_hop=six)) for time, f in steps]
 
 
 FRAMES = {  # link type, and what comes before the IP header

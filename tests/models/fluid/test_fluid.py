@@ -175,7 +175,7 @@ INTERPRETED = """
 import tcpcc as tc
 net = tc.dumbbell(2e6, 0.005, 10, queue=tc.queues.RED(min_thresh=2, max_thresh=6), loss=0.01)
 traffic = [tc.Flow("cubic"), tc.Flow("bbr", start=0.2), tc.Flow("reno", recovery="newreno")]
-run = tc.simulate(tc.Scenario(net, traffic, duration=3, seed=2), "fluid")
+run = tc.simulate(tc.Scenario(net, traffic, duration=1.5, seed=2), "fluid")
 print(*(float(x).hex() for x in run.data["cwnd"].values[-1]), run.data["dropped"].sum().item())
 """
 

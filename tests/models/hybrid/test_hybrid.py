@@ -364,7 +364,7 @@ def test_ten_foreground_flows_get_their_share_of_a_thousand():
     representatives start one after the other."""
     from experiments.background import dumbbell, several_sizes
 
-    cases = [dumbbell(990, ["newreno"], n_foreground=10, rate=1e6)(seed, 40) for seed in range(8)]
+    cases = [dumbbell(990, ["newreno"], n_foreground=10, rate=1e6)(seed, 40) for seed in range(4)]
     runs = [tc.simulate(case, model="hybrid") for case in cases]
     packets = [tc.simulate(several_sizes(case).replace(duration=15)) for case in cases[:2]]
     rate = np.mean([run.throughput(after=20).values[:10].mean() for run in runs])

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import simpy
 from drivers import both_drivers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from traced import events
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -25,16 +27,7 @@ from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.queues import QUEUES
 from tcpcc.queues.discipline import QueueSpec
-from tcpcc.results.recording import EVENTS
 from tcpcc.transport.recovery import RECOVERIES
-
-
-def events(run, *kinds, flow=None):
-    wanted = np.isin(run.events["event"], [EVENTS.index(kind) for kind in kinds])
-    if flow is not None:
-        wanted &= run.events["flow"] == run.flows.index(flow)
-    return run.events[wanted]
-
 
 # Topologies, each with flows that meet: the controller in question twice, Reno and a CBR source
 
@@ -143,20 +136,17 @@ def variant(name, duration=3.0, seed=1):
 # The two drivers
 
 
-def in_turn(first, second, third):
-    """All pairs of the first two, each with one element of the third and one seed in turn, because
-    all combinations would be thousands."""
-    for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            yield a, third[(4 * i + j) % len(third)], b, [1, 7][(i + j) % 2]
+IN_TURN = [
+    (CONTROLLERS.names()[k % len(CONTROLLERS.names())], queue, topology, 1 + k % 2)
+    for k, (queue, topology) in enumerate(product(QUEUES.names(), TOPOLOGIES))
+]
+"""Each queue in each topology, with controllers and seeds in turn."""
 
 
-@pytest.mark.parametrize(
-    ("controller", "queue", "topology", "seed"),
-    list(in_turn(CONTROLLERS.names(), list(TOPOLOGIES), QUEUES.names())),
-)
+@pytest.mark.parametrize(("controller", "queue", "topology", "seed"), IN_TURN)
 def test_drivers_agree_to_the_bit(controller, queue, topology, seed):
     """Every fourth controller has the default slow start, which is compiled with each anew."""
+    assert {case[0] for case in IN_TURN} == set(CONTROLLERS.names())
     case = scenario(topology, controller, queue, seed=seed, duration=2.0)
     if CONTROLLERS.names().index(controller) % 4:
         flows = [

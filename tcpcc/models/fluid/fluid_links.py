@@ -70,9 +70,6 @@ def take_arrivals(w, x):
     packets = bits = draws = outside = 0.0
     for h in range(x.first, x.first + x.n):
         cell = hop_cell(w, w.fluid, w.k, h)
-        if cell.value == 0:
-            arrives(w, h).value = 0.0
-            continue
         hop = hop_at(w.hops, h)
         if hop.owed > 0 and cell.value > 0:
             part = min(hop.owed, cell.value)
@@ -134,14 +131,13 @@ def send_row(w, x, part, gaps):
         cell = number_at(w.fluid, row + h)
         hop = hop_at(w.hops, h)
         moved = cell.value * part
-        if moved > 0:
-            cell.value = cell.value - moved if part < 1 else 0.0
-            packets += moved * hop.packets
-            if hop.has_words != 0 or x.in_amounts != 0:
-                send_words(w, x, hop, moved, row + h)
-            pass_on(w, hop, moved, w.fluid, w.acked)
-            if hop.last_data != 0:
-                flow_at(w.flows, hop.flow).reached += moved
+        cell.value = cell.value - moved if part < 1 else 0.0
+        packets += moved * hop.packets
+        if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
+            send_words(w, x, hop, moved, row + h)
+        pass_on(w, hop, moved, w.fluid, w.acked)
+        if hop.last_data != 0:
+            flow_at(w.flows, hop.flow).reached += moved
         if gaps:
             send_gaps(w, x, hop, row + h)
     x.backlog -= packets

@@ -102,7 +102,7 @@ def batch(
     with bar(total, progress, "scenarios") as shown:
         while part := list(itertools.islice(points, size)):
             begin = len(means)
-            scenarios = [make(**dict(zip(values, point, strict=True))) for point in part]
+            scenarios = (make(**dict(zip(values, point, strict=True))) for point in part)
             for index, found, names in MODELS[model](scenarios, model, after, workers, options):
                 if labels is None:
                     labels = names
@@ -138,7 +138,7 @@ def _dataset(
 
 
 def _of_runs(
-    scenarios: Sequence[Scenario], model: str, after: float, jobs: int, options: dict[str, Any]
+    scenarios: Iterable[Scenario], model: str, after: float, jobs: int, options: dict[str, Any]
 ) -> Iterator[tuple[int, Means, Names]]:
     """Means of simulated scenarios, in the order in which they finish. No run is kept."""
     from tcpcc.many import Simulations
@@ -155,9 +155,10 @@ def _of_runs(
 
 
 def _of_fluid(
-    scenarios: Sequence[Scenario], model: str, after: float, jobs: int, options: dict[str, Any]
+    scenarios: Iterable[Scenario], model: str, after: float, jobs: int, options: dict[str, Any]
 ) -> Iterator[tuple[int, Means, Names]]:
-    """As `_of_runs`, for the fluid model: without records, with the rules compiled once."""
+    """As `_of_runs`, for the fluid model: without records, with the rules compiled once, and while
+    scenarios are still made."""
     from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.fluid import integrate
     from tcpcc.models.fluid.fluid_read_out import series_by_name

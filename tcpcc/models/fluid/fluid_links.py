@@ -21,7 +21,7 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_fields import pass_words_on
-from tcpcc.models.fluid.fluid_passing import LEAST, pass_on
+from tcpcc.models.fluid.fluid_passing import LEAST, pass_fluid, pass_gaps
 from tcpcc.models.fluid.fluid_records import (
     NUMBER,
     arrives,
@@ -135,7 +135,7 @@ def send_row(w, x, part, gaps):
         packets += moved * hop.packets
         if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
             send_words(w, x, hop, moved, row + h)
-        pass_on(w, hop, moved, w.fluid, w.acked)
+        pass_fluid(w, hop, moved)
         if hop.last_data != 0:
             flow_at(w.flows, hop.flow).reached += moved
         if gaps:
@@ -160,9 +160,9 @@ def send_gaps(w, x, hop, place):
     marked = number_at(w.marked, place)
     merged = number_at(w.merged, place)
     if lost.value > 0:
-        pass_on(w, hop, lost.value, w.lost, w.losses)
+        pass_gaps(w, hop, lost.value, w.lost, w.losses)
     if marked.value > 0:
-        pass_on(w, hop, marked.value, w.marked, w.marks)
+        pass_gaps(w, hop, marked.value, w.marked, w.marks)
     x.backlog += merged.value
     lost.value = marked.value = merged.value = 0.0
 

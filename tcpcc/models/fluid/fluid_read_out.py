@@ -56,9 +56,7 @@ def series_by_name(
         "count": np.array([count_of(row) for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
-    flows = {flow.name for flow in world.scenario.resolve(expand=False).rows}
-    rows = [row.name if row.name in flows else row.name.rpartition(".")[0] for row in kept]
-    return {name: found[name] for name in names}, rows
+    return {name: found[name] for name in names}, [row.owner for row in kept]
 
 
 def recorded_series(world: FluidWorld) -> Series:

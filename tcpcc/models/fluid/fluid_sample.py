@@ -14,6 +14,15 @@ N_PACKET_FIELDS = len(PACKET_FIELDS)
 @compiled
 def fill_common(f, now):
     """Fill in the fields common to all events, nothing acknowledged; returns the sample."""
+    a = fill_state(f, now)
+    a.acked = a.growing = a.rtt = a.limited = a.marked = a.ce = 0.0
+    a.delivered = f.unreported
+    return a
+
+
+@compiled
+def fill_state(f, now):
+    """Fill in the fields that describe the sender; returns the sample."""
     a = sample_at(f.sample, 0)
     a.now = now
     a.clock = now - f.paused
@@ -24,9 +33,7 @@ def fill_common(f, now):
     a.window = max(min(window_at(f.state, 0).cwnd, f.rwnd), 1.0)
     a.inflight = f.sent - f.high_ack - f.stale + f.pending
     a.phase = float(f.phase)
-    a.acked = a.growing = a.rtt = a.transmits = 0.0
-    a.limited = a.marked = a.ce = a.idle = 0.0
-    a.delivered = f.unreported
+    a.transmits = a.idle = 0.0
     if f.reads_packets != 0:
         a.pipe = max(f.sent - f.high_ack - f.stale, 0.0)
         a.total_delivered = f.delivered
@@ -109,20 +116,23 @@ def gain(y):
 @compiled
 def waits_passed(w, f):
     """The queueing delays of what returns now, read backwards along its path."""
-    at = w.k - f.back  # when it left the last link
+    now = w.k
+    mask = w.mask
+    at = now - f.back  # when it left the last link
     total = 0.0
-    f.owd = f.one_way
+    owd = f.one_way
     for j in range(f.n_hops - 1, -1, -1):
-        if at <= max(w.k - w.mask, 0):
+        if at <= max(now - mask, 0):
             break  # the tables reach back no further
         hop = hop_at(w.hops, index_at(f.route, j).at)
         k = int(at)
-        here = number_at(hop.waits, (k & w.mask) * hop.stride + hop.place).value
-        if k + 1 < w.k:
-            there = number_at(hop.waits, ((k + 1) & w.mask) * hop.stride + hop.place).value
+        here = number_at(hop.waits, (k & mask) * hop.stride + hop.place).value
+        if k + 1 < now:
+            there = number_at(hop.waits, ((k + 1) & mask) * hop.stride + hop.place).value
             here += (at - k) * (there - here)
         total += here
         if hop.is_ack == 0:
-            f.owd += here
+            owd += here
         at -= here * w.per_second + hop.before
+    f.owd = owd
     return total

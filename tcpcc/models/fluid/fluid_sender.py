@@ -43,6 +43,7 @@ from tcpcc.models.fluid.fluid_recovery import (
 from tcpcc.models.fluid.fluid_sample import (
     fill_common,
     fill_packet_fields,
+    fill_state,
     measure_rtt,
     note_history,
 )
@@ -273,8 +274,9 @@ def report_delivered(w, f, now, a, in_order):
     """Call ``on_round`` and ``on_ack`` for `a` delivered packets, of which `in_order` are
     acknowledged in order; as `transport.rules.report_acked`."""
     since = f.sampled_at
-    x = fill_common(f, now)
+    x = fill_state(f, now)
     x.rtt = f.rtt
+    x.limited = 0.0
     x.acked = in_order * f.counted
     x.delivered = f.unreported + a
     x.inflight += a
@@ -391,8 +393,8 @@ def usable_window(f):
 @compiled
 def note_totals(w, f, k):
     """Note the totals of step `k`."""
-    flow_cell(w, w.sent_by, k, f).value = f.sent
-    flow_cell(w, w.repaired_by, k, f).value = f.retransmitted
+    sent, repaired = flow_cell(w, w.sent_by, k, f), flow_cell(w, w.repaired_by, k, f)
+    sent.value, repaired.value = f.sent, f.retransmitted
     if f.reads_packets != 0:
         flow_cell(w, w.delivered_by, k, f).value = f.delivered
         note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)

@@ -440,7 +440,7 @@ class FluidWorld:
         for i, history in self.histories.items():
             self.histories[i] = longer(history, True)
             self.flows["history"][i] = address(self.histories[i])
-        self._lay_out_waits()
+        self._lay_out_ways()
 
     def _lay_out_tables(self, now: np.ndarray, before: np.ndarray) -> None:
         """Make the tables; hops that are at `now` were in the columns `before`."""
@@ -455,22 +455,26 @@ class FluidWorld:
         shapes |= {name: (rows, len(self.links)) for name in r.QUEUE_TABLES}
         shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
         shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
-        shapes["own_words"] = 1, 1, n
+        shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
         ends = np.flatnonzero((np.diff(now) != 1) | (np.diff(before) != 1)) + 1
         parts = [part for part in np.split(np.arange(len(now)), ends) if len(part)]
         stretches = [(now[part[0]], before[part[0]], len(part)) for part in parts]
         over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
-        for name, shape in shapes.items():
-            table, old = np.zeros(shape), self.tables.get(name)
+        ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
+        memory, begin = np.zeros(ends_at[-1]), 0
+        base = address(memory)
+        for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
+            table, old = memory[begin:end].reshape(shape), self.tables.get(name)
             if old is not None and old.shape[1] and name in over_hops:
                 for a, b, n_columns in stretches:
                     table[:, a : a + n_columns] = old[:, b : b + n_columns]
             elif old is not None:
                 table[:, : old.shape[1]] = old
             self.tables[name] = table
-            w[name] = address(table)
+            w[name] = base + r.NUMBER * begin
+            begin = end
         w["n_words"] = n
-        self._lay_out_waits()
+        self._lay_out_ways()
         self._lay_out_words()
         for i in np.flatnonzero(self.flows["reads_packets"]).tolist():
             if i not in self.histories:
@@ -488,13 +492,18 @@ class FluidWorld:
         self.hops["has_words"] = carried != 0
         self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
 
-    def _lay_out_waits(self) -> None:
-        """Where the queueing delays of each hop are: its own, or those of a FIFO link."""
-        own = self.links["packets"][self.hops["queue"]] != 0
-        places = np.where(own, np.arange(len(self.hops)), self.hops["queue"])
-        self.hops["place"] = places
-        self.hops["stride"] = np.where(own, len(self.hops), len(self.links))
-        self.hops["waits"] = np.where(own, self.w["hop_waits"], self.w["waits"])
+    def _lay_out_ways(self) -> None:
+        """Where the queueing delays of each hop are, its own or those of a FIFO link, and where its
+        fluid goes: to the next hop, to its sender, or out of the network."""
+        w, hops = self.w, self.hops
+        own = self.links["packets"][hops["queue"]] != 0
+        hops["place"] = np.where(own, np.arange(len(hops)), hops["queue"])
+        hops["stride"] = np.where(own, len(hops), len(self.links))
+        hops["waits"] = np.where(own, w["hop_waits"], w["waits"])
+        ends, returns = hops["next"] < 0, hops["is_tcp"] != 0
+        to_sender = np.where(returns, w["acked"] + r.NUMBER * hops["flow"], w["nowhere"])
+        hops["into"] = np.where(ends, to_sender, w["fluid"] + r.NUMBER * hops["next"])
+        hops["wide"] = np.where(ends, returns * len(self.flows), len(hops))
 
     def run(self, until: int) -> None:
         """Advance to step `until`.

@@ -5,7 +5,6 @@ step `k`) and a column for each flow or hop. A hop is a link on the path of one 
 link are neighbouring columns, so that a link reads one stretch of memory for each step.
 """
 
-from tcpcc.controllers.controller import MOST_STAMPS
 from tcpcc.engine.jit import accessor, compiled, number_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.notes import NOTE_FIELDS
@@ -117,11 +116,10 @@ RECORD: dict[str, type] = {
     "reached_before": float, "timeouts": int, "loss_events": int,
     **NOTE_FIELDS,
 }  # fmt: skip
-#: Table of the packet fields and stamps of a flow, and the places of stamps in its state.
+#: Table of the packet fields and stamps of a flow; `stamps`: address of the places in its state of
+#: each stamp that a packet takes along, and of where it is given back.
 HISTORY: dict[str, type] = {
-    "reads_packets": int, "history": int, "n_history": int, "n_stamps": int,
-    **{f"stamp{i}": int for i in range(MOST_STAMPS)},
-    **{f"given{i}": int for i in range(MOST_STAMPS)},
+    "reads_packets": int, "history": int, "n_history": int, "stamps": int, "n_stamps": int,
 }  # fmt: skip
 #: Header fields, see `header_layout`; and the time that the handshake takes, s.
 FIELDS: dict[str, type] = {"fields": int, "n_fields": int, "carries": int, "syn_rtt": float}

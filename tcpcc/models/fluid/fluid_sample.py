@@ -12,6 +12,18 @@ N_PACKET_FIELDS = len(PACKET_FIELDS)
 
 
 @compiled
+def in_network(f):
+    """Packets that were sent and whose fate the sender does not know."""
+    return max(f.sent - f.high_ack - f.stale, 0.0)
+
+
+@compiled
+def outstanding(f):
+    """These, and lost ones before a recovery."""
+    return f.sent - f.high_ack - f.stale + f.pending
+
+
+@compiled
 def fill_common(f, now):
     """Fill in the fields common to all events, nothing acknowledged; returns the sample."""
     a = fill_state(f, now)
@@ -31,11 +43,11 @@ def fill_state(f, now):
     a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
     a.max_rtt = max(f.max_rtt, a.base_rtt)
     a.window = max(min(window_at(f.state, 0).cwnd, f.rwnd), 1.0)
-    a.inflight = f.sent - f.high_ack - f.stale + f.pending
+    a.inflight = outstanding(f)
     a.phase = float(f.phase)
     a.transmits = a.idle = 0.0
     if f.reads_packets != 0:
-        a.pipe = max(f.sent - f.high_ack - f.stale, 0.0)
+        a.pipe = in_network(f)
         a.total_delivered = f.delivered
         a.piece = 1.0
         a.lost = a.lost_inflight = a.app_limited = 0.0
@@ -60,31 +72,21 @@ def history_of(w, f, a, at):
     a.lost_inflight = number_at(row, 0).value
     a.lost = f.lost - number_at(row, 1).value
     a.app_limited = number_at(row, 2).value
-    if f.n_stamps > 0:
-        number_at(f.state + f.given0, 0).value = number_at(row, 3).value
-    if f.n_stamps > 1:
-        number_at(f.state + f.given1, 0).value = number_at(row, 4).value
-    if f.n_stamps > 2:
-        number_at(f.state + f.given2, 0).value = number_at(row, 5).value
-    if f.n_stamps > 3:
-        number_at(f.state + f.given3, 0).value = number_at(row, 6).value
+    for i in range(f.n_stamps):
+        given = number_at(f.state + index_at(f.stamps, 2 * i + 1).at, 0)
+        given.value = number_at(row, N_PACKET_FIELDS + i).value
 
 
 @compiled
 def note_history(w, f, k, limited):
     """Keep what describes the packets sent in step `k`."""
     row = f.history + NUMBER * (k & w.mask) * f.n_history
-    number_at(row, 0).value = max(f.sent - f.high_ack - f.stale, 0.0)
+    number_at(row, 0).value = in_network(f)
     number_at(row, 1).value = f.lost
     number_at(row, 2).value = limited
-    if f.n_stamps > 0:
-        number_at(row, 3).value = number_at(f.state + f.stamp0, 0).value
-    if f.n_stamps > 1:
-        number_at(row, 4).value = number_at(f.state + f.stamp1, 0).value
-    if f.n_stamps > 2:
-        number_at(row, 5).value = number_at(f.state + f.stamp2, 0).value
-    if f.n_stamps > 3:
-        number_at(row, 6).value = number_at(f.state + f.stamp3, 0).value
+    for i in range(f.n_stamps):
+        kept = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
+        number_at(row, N_PACKET_FIELDS + i).value = kept.value
 
 
 @compiled

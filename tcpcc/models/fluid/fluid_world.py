@@ -334,12 +334,11 @@ class FluidWorld:
             row["on_mark"] = row["on_loss"]
         row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"
         row["pacing"], row["wake"] = place_of(flow, "pacing_rate"), place_of(flow, "wake_at")
-        stamps = list(controller.stamps.items())
-        row["n_stamps"] = len(stamps)
-        for k, (kept, given) in enumerate(stamps):
-            row[f"stamp{k}"], row[f"given{k}"] = place_of(flow, kept), place_of(flow, given)
-        row["reads_packets"] = bool(controller.reads_of_packets or stamps)
-        row["n_history"] = len(r.PACKET_FIELDS) + len(stamps)
+        stamps = np.array([place_of(flow, x) for pair in controller.stamps.items() for x in pair])
+        self.owned.append(stamps)
+        row["stamps"], row["n_stamps"] = address(stamps), len(controller.stamps)
+        row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
+        row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
         return state
 
     def _lay_out_changes(self) -> None:

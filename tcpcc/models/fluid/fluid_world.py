@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.notes import Notes
 from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import QueueMemory
-from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.scenario.traffic import CBR, Flow, Transport
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.loss_recovery import LAWS
@@ -83,14 +84,37 @@ def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: flo
     return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
 
 
-def _acks_for(flow: Flow) -> float:
+def _acks_for(settings: Transport) -> float:
     """Number of packets that an ACK acknowledges."""
-    return flow.transport.ack_every if flow.transport.delayed_ack > 0 else 1.0
+    return settings.ack_every if settings.delayed_ack > 0 else 1.0
 
 
 def _setting(recovery: Recovery, name: str) -> float:
     """A parameter of a loss recovery; 0 if it has none of that name."""
     return recovery.params[name].default if name in recovery.params else 0.0
+
+
+@cache
+def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) -> Records:
+    """A FLOW record with all that these three decide, except addresses: most senders are alike."""
+    rows: Records = np.zeros(1, r.FLOW)
+    row = rows[0]
+    row["kind"] = t.TCP
+    for name in _COPIED:
+        row[name] = getattr(settings, name)
+    row["counted"] = min(settings.abc_limit / _acks_for(settings), 1.0)
+    row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
+    row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
+    row["backoff"], row["mark_edge"] = 1.0, -1.0
+    row["law"] = LAWS.index(recovery.law)
+    row["impatient"] = bool(_setting(recovery, "impatient"))
+    row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))
+    row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"
+    row["pacing"], row["wake"] = (place_of(controller, x) for x in ("pacing_rate", "wake_at"))
+    row["n_stamps"] = len(controller.stamps)
+    row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
+    row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
+    return rows
 
 
 class FluidWorld:
@@ -149,7 +173,7 @@ class FluidWorld:
         self.histories: dict[int, np.ndarray] = {}  # of flows whose controller reads packets
         self._lay_out_queues()
         for i, flow in enumerate(flows):
-            self.lay_out_flow(self.flows[i], i, flow)
+            self.lay_out_flow(self.flows, i, i, flow)
         self.items = lay_out_writes(flows, self.flows, syn=False)
         self.conversations = PlaceMemory(self) if self.resolved.workloads else None
         self._lay_out_world()
@@ -210,7 +234,7 @@ class FluidWorld:
             hop["count"] = count_of(flow) if common else 1.0
             hop["draws"], size = 1.0, spec.packet_size
             if is_ack and isinstance(spec, Flow):
-                hop["draws"], size = 1 / _acks_for(spec), spec.ack_size
+                hop["draws"], size = 1 / _acks_for(spec.transport), spec.ack_size
             hop["packets"] = hop["draws"] * hop["count"]
             hop["bits"] = 8.0 * size * hop["packets"]
             hop["is_tcp"] = not isinstance(spec, CBR)
@@ -251,7 +275,9 @@ class FluidWorld:
             self.lay_out_delays(self.flows[i : i + 1], self.hops, way, route)
         for h, (_, i, j) in enumerate(passed):
             self.ways[i][j] = h
-            self.hops["next"][h] = -1 if i in self.as_packets else columns.get((i, j + 1), -1)
+        self.hops["next"] = [
+            -1 if i in self.as_packets else columns.get((i, j + 1), -1) for _, i, j in passed
+        ]
         of_queue = np.array([queue for queue, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
@@ -278,10 +304,19 @@ class FluidWorld:
         row["base"] = route.base_rtt
         row["one_way"] = sum(route.before[: route.n_forward]) + route.to_receiver
 
-    def lay_out_flow(self, row: Any, i: int, flow: ResolvedFlow) -> np.ndarray:
-        """Write all that does not depend on its place into the FLOW record of a row of the
-        scenario; returns the controller's state."""
-        spec = flow.spec
+    def lay_out_flow(self, rows: Records, k: int, i: int, flow: ResolvedFlow) -> np.ndarray:
+        """Write all that does not depend on its place into record `k` of FLOW records, for row `i`
+        of the scenario; returns the controller's state."""
+        spec, controller = flow.spec, flow.controller
+        if isinstance(spec, Flow) and controller and i not in self.as_packets:
+            recovery = RECOVERIES[flow.recovery]
+            if not recovery.law:
+                raise ScenarioError(
+                    f"flow {flow.name!r}: recovery {flow.recovery!r} has no law for the fluid"
+                    f" model: set Recovery(law=...) to one of {', '.join(LAWS)}"
+                )
+            rows[k] = _sender_of(spec.transport, controller, recovery)[0]
+        row = rows[k]
         row["index"], row["bins"] = i, address(self.flow_bins[self.bin_row[i]])
         row["start"], row["count"] = spec.start, count_of(flow)
         row["stop"] = math.inf if spec.stop is None else spec.stop
@@ -296,6 +331,7 @@ class FluidWorld:
             self.owned.append(times)
             row["state"], row["n_on"] = address(times), len(spec.on)
             return times
+        assert controller is not None
         in_run = packets_in_run(self.resolved, flow, self.scenario.duration)
         row["most"] = max(in_run * row["count"], SENSIBLE)
         state = self.controllers.fill(row, flow)
@@ -303,42 +339,21 @@ class FluidWorld:
         if flow.recorded_states:
             self.notes[i] = Notes(flow.recorded_states, state.dtype, self.n_bins)
             self.notes[i].fill(row)
-        controller, settings = flow.controller, spec.transport
-        assert controller is not None
-        row["kind"] = t.TCP
-        for name in _COPIED:
-            row[name] = getattr(settings, name)
-        row["counted"] = min(settings.abc_limit / _acks_for(spec), 1.0)
-        row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
         if spec.size is not None:
             row["size"] = spec.size
         if spec.writes:
             row["size"], row["write_at"] = 0.0, spec.start + spec.writes[0][0]
             row["waits"] = AFTER_ITEM
-        row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
-        row["backoff"], row["mark_edge"] = 1.0, -1.0
         jitters = sum(self.resolved.links[k].jitter for k in (*flow.forward, *flow.reverse))
         row["noise"] = jitters / 2
-        recovery = RECOVERIES[flow.recovery]
-        if not recovery.law:
-            raise ScenarioError(
-                f"flow {flow.name!r}: recovery {flow.recovery!r} has no law for the fluid model:"
-                f" set Recovery(law=...) to one of {', '.join(LAWS)}"
-            )
-        row["law"] = LAWS.index(recovery.law)
-        row["impatient"] = bool(_setting(recovery, "impatient"))
-        row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))
         if controller.header:
             self.headers.fill_flow(row, controller)
         if controller.on_mark is None:
             row["on_mark"] = row["on_loss"]
-        row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"
-        row["pacing"], row["wake"] = place_of(flow, "pacing_rate"), place_of(flow, "wake_at")
-        stamps = np.array([place_of(flow, x) for pair in controller.stamps.items() for x in pair])
-        self.owned.append(stamps)
-        row["stamps"], row["n_stamps"] = address(stamps), len(controller.stamps)
-        row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
-        row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
+        stamps = [place_of(controller, x) for pair in controller.stamps.items() for x in pair]
+        if stamps:
+            self.owned.append(np.array(stamps))
+            row["stamps"] = address(self.owned[-1])
         return state
 
     def _lay_out_changes(self) -> None:

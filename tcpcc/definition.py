@@ -314,8 +314,11 @@ class Registry(Mapping[str, D], Generic[D]):
         """
         if isinstance(name, Definition):
             return name
-        if isinstance(name, str) and name in self:
-            return self[name]
+        if isinstance(name, str):
+            try:
+                return self[name]
+            except KeyError:
+                pass
         own = f"; your own {self.kind}: import the file that registers it (--import FILE)"
         raise UnknownNameError(f"{unknown(self.kind, name, self.names())}{own}")
 

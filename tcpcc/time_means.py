@@ -115,14 +115,15 @@ def means_of_all(
     scenarios = iter(scenarios)
     in_memory = model == "fluid" and not any(settings.values()) and _threads_are_used()
     begin = 0
-    while chunk := list(itertools.islice(scenarios, CHUNK)):
+    for first in scenarios:
+        chunk = itertools.chain([first], itertools.islice(scenarios, CHUNK - 1))
         if in_memory:
             found = _of_fluid(chunk, after, jobs or os.cpu_count() or 1, options)
         else:
-            found = _of_runs(chunk, model, after, jobs, {**options, **settings})
+            found = _of_runs(list(chunk), model, after, jobs, {**options, **settings})
         for index, means in found:
             yield begin + index, means
-        begin += len(chunk)
+        begin += CHUNK
 
 
 def _threads_are_used() -> bool:
@@ -156,9 +157,10 @@ def _of_runs(
 
 
 def _of_fluid(
-    scenarios: Sequence[Scenario], after: float, jobs: int, options: Mapping[str, Any]
+    scenarios: Iterable[Scenario], after: float, jobs: int, options: Mapping[str, Any]
 ) -> Iterator[tuple[int, Found]]:
-    """As `_of_runs`, for the fluid model: without records, with the rules compiled once."""
+    """As `_of_runs`, for the fluid model: without records, with the rules compiled once, and while
+    scenarios are still made."""
     from tcpcc.models import MODELS
     from tcpcc.models.controller_memory import ControllerMemory
     from tcpcc.models.fluid import integrate

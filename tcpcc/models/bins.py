@@ -35,7 +35,7 @@ def blank_bins(
 ) -> np.ndarray[Any, Any]:
     """Empty bins: sums are 0, windows and RTTs NaN. With `scratch` they are kept on disk."""
     windows = [name for name in ("cwnd", "ssthresh", "rtt") if name in (dtype.names or ())]
-    blank = np.zeros((), dtype)
+    bins = np.zeros(shape if scratch is None else (), dtype)
     for name in windows:
-        blank[name] = np.nan
-    return np.full(shape, blank) if scratch is None else scratch.array(shape, blank)
+        bins[name] = np.nan
+    return bins if scratch is None else scratch.array(shape, bins)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,21 +25,27 @@ def record_of(dtype: np.dtype, values: Any = None) -> np.ndarray:
     return array
 
 
+@cache
+def _blank_sample(dtype: np.dtype) -> np.ndarray:
+    sample = record_of(dtype)
+    for name in OF_PACKETS:
+        sample[name] = math.nan
+    return sample
+
+
 def sample_of(flow: ResolvedFlow) -> np.ndarray:
     """A new sample for a flow, with the constant fields (packet size, hops) filled in.
 
     Fields that nothing fills in for its controller are NaN.
     """
-    sample = record_of(flow.algorithm.sample_dtype)
-    for name in OF_PACKETS:
-        sample[name] = math.nan
+    sample = _blank_sample(flow.algorithm.sample_dtype).copy()
     sample["packet_size"], sample["hops"] = flow.spec.packet_size, flow.hops
     return sample
 
 
-def place_of(flow: ResolvedFlow, name: str) -> int:
-    """Byte offset of a variable in the state of a flow's controller; 0 if it does not exist."""
-    fields: Any = flow.algorithm.state_dtype.fields
+def place_of(controller: Controller, name: str) -> int:
+    """Byte offset of a variable in a controller's state; 0 if it does not exist."""
+    fields: Any = controller.state_dtype.fields
     return fields[name][1] if name in fields else 0
 
 
@@ -70,8 +77,9 @@ class ControllerMemory:
         """
         controller = flow.algorithm
         addresses, params, first_state = self._compiled(controller)
+        fields = row.dtype.fields
         for name, rule in addresses.items():
-            if name in row.dtype.names:
+            if name in fields:
                 row[name] = rule
         records = (
             first_state.copy(),

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ModelWarning, ScenarioWarning, warn
-from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
@@ -62,7 +61,7 @@ def warn_of_small_windows(resolved: Resolved, what: str) -> None:
         if not readers or not math.isfinite(link.rate * link.buffer):
             continue
         window = mean_window(resolved, link, flows)
-        if sum(map(count_of, flows)) > 1 and window < SMALL_WINDOW:
+        if sum(flow.spec.count for flow in flows) > 1 and window < SMALL_WINDOW:
             warn(
                 f"{what}: link {link.name!r}: windows of at most {window:.2g} packets, whose single"
                 f" packets controller {readers[0]!r} sees as changes of delay: the loss rate can"
@@ -80,10 +79,10 @@ def delay_reader(flow: ResolvedFlow) -> str:
 
 def mean_window(resolved: Resolved, link: Link, flows: list[ResolvedFlow]) -> float:
     """The largest mean window of flows that share a link and its buffer, packets."""
-    number = sum(map(count_of, flows))
+    number = sum(flow.spec.count for flow in flows)
     size = 8 * flows[0].spec.packet_size
     trips = [
-        count_of(flow) * sum(resolved.links[k].delay for k in (*flow.forward, *flow.reverse))
+        flow.spec.count * sum(resolved.links[k].delay for k in (*flow.forward, *flow.reverse))
         for flow in flows
     ]
     room = link.buffer if link.buffer_unit == "packets" else 8 * link.buffer / size

@@ -33,6 +33,7 @@ class ResolvedFlow:
     Attributes:
         spec: the `Flow` or `CBR` as the user gave it.
         name: its own or the default name; unique.
+        owner: name of the scenario's flow, of which it may be one of several (`count`).
         forward: indices into `Resolved.links` from the source to the sink.
         reverse: the same for the ACKs; () for a `CBR`.
         controller: the controller combined with its slow-start rule; None for a `CBR`.
@@ -43,6 +44,7 @@ class ResolvedFlow:
 
     spec: Flow | CBR
     name: str
+    owner: str
     forward: tuple[int, ...]
     reverse: tuple[int, ...]
     controller: Controller | None
@@ -160,14 +162,12 @@ def resolve(
     routes = _Routes(scenario.net)
     links = list(scenario.net.links)
     flows: list[ResolvedFlow] = []
-    named: Iterable[tuple[Flow | CBR, str]] = zip(scenario.flows, names, strict=True)
-    owner: list[str] = []  # of each resolved flow, the name of the scenario's flow
+    named: Iterable[tuple[Flow | CBR, str, str]] = zip(scenario.flows, names, names, strict=True)
     limits = senders if isinstance(senders, Senders) else Senders(senders, senders)
-    for spec, name in _expanded(named, scenario.seed, limits) if expand else named:
-        owner.append(name if name in names else name.rpartition(".")[0])
+    for spec, name, owner in _expanded(named, scenario.seed, limits) if expand else named:
         try:
             _check_times(spec, scenario.duration)
-            flows.append(_resolve_flow(spec, name, scenario.net, routes, links))
+            flows.append(_resolve_flow(spec, name, owner, scenario.net, routes, links))
         except ScenarioError as error:
             raise ScenarioError(f"flow {name!r}: {error}") from None
     workloads = _resolve_workloads(scenario, routes, links, [flow.name for flow in flows])
@@ -175,7 +175,7 @@ def resolve(
     if len(index) < len(links):
         repeated = next(x.name for k, x in enumerate(links) if index[x.name] != k)
         raise ScenarioError(f"duplicate link name {repeated!r}: an access link has this name")
-    changes = _resolve_changes(scenario, links, index, flows, owner)
+    changes = _resolve_changes(scenario, links, index, flows)
     changed = {change.link for change in changes}
     for k, link in enumerate(links):
         record = _recorded(link)
@@ -199,11 +199,11 @@ def _resolve_workloads(
         taken += [name, *labels]
         try:
             _check_times(spec.flow, scenario.duration)
-            first = _resolve_flow(spec.flow, name, scenario.net, routes, links)
+            first = _resolve_flow(spec.flow, name, name, scenario.net, routes, links)
         except ScenarioError as error:
             raise ScenarioError(f"workload {name!r}: {error}") from None
         kinds = zip(labels, spec.connections(), strict=True)
-        rows = tuple(replace(first, name=label, spec=flow) for label, flow in kinds)
+        rows = tuple(replace(first, name=label, owner=label, spec=flow) for label, flow in kinds)
         resolved.append(ResolvedWorkload(spec, name, rows))
     return tuple(resolved)
 
@@ -228,15 +228,15 @@ def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
 
 
 def _expanded(
-    named: Iterable[tuple[Flow | CBR, str]], seed: int, senders: Senders
-) -> Iterator[tuple[Flow | CBR, str]]:
+    named: Iterable[tuple[Flow | CBR, str, str]], seed: int, senders: Senders
+) -> Iterator[tuple[Flow | CBR, str, str]]:
     """Expand flows with a `count` to numbered flows, whose starts are spread over `jitter`.
 
     If the count exceeds the number of `senders`, these share it as evenly as whole numbers allow.
     """
-    for spec, name in named:
+    for spec, name, _ in named:
         if spec.count == 1 and spec.jitter == 0:
-            yield spec, name
+            yield spec, name, name
             continue
         words: dict[str, int] = {}
         seed_stream(words, seed, f"flow {name}: starts")
@@ -247,7 +247,7 @@ def _expanded(
             one = name if spec.count == 1 else f"{name}.{k}"
             share = spec.count * k // n - spec.count * (k - 1) // n
             group = spec.group if spec.group is None or spec.count == 1 else f"{spec.group}.{k}"
-            yield spec._with(start=start, count=share, jitter=0.0, group=group), one
+            yield spec._with(start=start, count=share, jitter=0.0, group=group), one, name
 
 
 def _check_groups(flows: Iterable[Flow | CBR], names: list[str]) -> None:
@@ -296,7 +296,7 @@ def _check_times(spec: Flow | CBR, duration: float) -> None:
 
 
 def _resolve_flow(
-    spec: Flow | CBR, name: str, net: Network, routes: _Routes, links: list[Link]
+    spec: Flow | CBR, name: str, owner: str, net: Network, routes: _Routes, links: list[Link]
 ) -> ResolvedFlow:
     """One flow's routes and controller. Appends its access links to `links`."""
     nodes = _way(spec, net, routes)
@@ -322,7 +322,7 @@ def _resolve_flow(
         forward = (len(links), *forward)
         links.append(_processing_link(spec.processing, name, nodes[0]))
     if isinstance(spec, CBR):
-        return ResolvedFlow(spec, name, forward, (), None, {}, "", hops)
+        return ResolvedFlow(spec, name, owner, forward, (), None, {}, "", hops)
     reverse = (*last[1:], *reverse, *first[1:])
     if all(links[k].rate == math.inf and links[k].delay == 0 for k in forward + reverse):
         raise ScenarioError("its RTT is 0: give a link a delay or a finite rate")
@@ -339,7 +339,7 @@ def _resolve_flow(
         raise ScenarioError(
             f"handshake = False: controller {controller.name!r}{by} needs the handshake"
         )
-    return ResolvedFlow(spec, name, forward, reverse, controller, params, recovery, hops)
+    return ResolvedFlow(spec, name, owner, forward, reverse, controller, params, recovery, hops)
 
 
 def _check_proportional(recovery: str) -> None:
@@ -408,10 +408,8 @@ def _own_link(rate: float, delay: float) -> Link:
 
 def _processing_link(seconds: float, name: str, node: str) -> Link:
     """The processing time of a flow's host, as a link before all others."""
-    return Link(
-        f"{name}:host", node, rate=math.inf, delay=0.0, jitter=seconds,
-        name=f"{name}{PROCESSING}", record=False,
-    )  # fmt: skip
+    ends = {"src": f"{name}:host", "dst": node, "name": f"{name}{PROCESSING}"}
+    return _own_link(math.inf, 0.0)._with(**ends, jitter=seconds)
 
 
 def _resolve_changes(
@@ -419,7 +417,6 @@ def _resolve_changes(
     links: list[Link],
     index: dict[str, int],
     flows: list[ResolvedFlow],
-    owner: list[str],
 ) -> tuple[ResolvedChange, ...]:
     """The changes in order of time, each checked against its link's state at that time."""
     queues: dict[int, QueueSpec] = {}
@@ -433,7 +430,7 @@ def _resolve_changes(
                 f"duration = {scenario.duration:g} (s)"
             )
         if change.flow is not None:
-            resolved.append(ResolvedChange(change, -1, _flows_named(change.flow, flows, owner)))
+            resolved.append(ResolvedChange(change, -1, _flows_named(change.flow, flows)))
             continue
         if change.link is None or change.link not in index:
             raise unknown("link in change", change.link, index)
@@ -464,11 +461,11 @@ def _resolve_changes(
     return tuple(resolved)
 
 
-def _flows_named(name: str, flows: list[ResolvedFlow], owner: list[str]) -> tuple[int, ...]:
+def _flows_named(name: str, flows: list[ResolvedFlow]) -> tuple[int, ...]:
     """Places of the flows of a scenario's flow."""
-    found = tuple(k for k, one in enumerate(owner) if name in (one, flows[k].name))
+    found = tuple(k for k, flow in enumerate(flows) if name in (flow.owner, flow.name))
     if not found:
-        raise unknown("flow in change", name, owner)
+        raise unknown("flow in change", name, [flow.owner for flow in flows])
     if not all(flows[k].is_tcp for k in found):
         raise ScenarioError(f"change of flow {name!r}: a CBR source has no rwnd")
     return found
@@ -481,8 +478,7 @@ class _Routes:
         self.links = net.links
         self.by_ends = {(link.src, link.dst): k for k, link in enumerate(net.links)}
         self.nodes = {node for ends in self.by_ends for node in ends}
-        self.shortest = lru_cache(maxsize=None)(self._shortest)
-        self.along = lru_cache(maxsize=None)(self._along)
+        self._found: dict[tuple[str, str], tuple[str, ...]] = {}  # shortest paths
 
     def end(self, role: str, node: str | None) -> str:
         """The node where a flow begins or ends; an error if it is missing or unknown."""
@@ -492,7 +488,7 @@ class _Routes:
             raise unknown(f"{role} node", node, self.nodes)
         return node
 
-    def _along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
+    def along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
         """Indices of the links from node to node."""
         for node in nodes:
             if node not in self.nodes:
@@ -506,10 +502,15 @@ class _Routes:
                 )
         return tuple(self.by_ends[ends] for ends in pairwise(nodes))
 
-    def _shortest(self, source: str, target: str) -> tuple[str, ...]:
+    def shortest(self, source: str, target: str) -> tuple[str, ...]:
         """The nodes of the path with the fewest hops; of equal ones, with the least delay."""
         if (source, target) in self.by_ends:
             return source, target
+        if (source, target) not in self._found:
+            self._found[source, target] = self._search(source, target)
+        return self._found[source, target]
+
+    def _search(self, source: str, target: str) -> tuple[str, ...]:
         import networkx as nx
 
         # A hop weighs more than all delays together: delay decides only between equal hop counts.

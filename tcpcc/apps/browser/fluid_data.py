@@ -116,9 +116,9 @@ class FluidData(ModelData):
         spec: Any = flow.spec
         return {
             "forward": flow.forward, "reverse": flow.reverse, "way": world.ways[i].tolist(),
-            "size": spec.packet_size, "ack": getattr(spec, "ack_size", 0),
+            "size": spec.packet_size, "ack": spec.ack_size,
             "hold": None if isinstance(spec, CBR) else spec.transport.delayed_ack,
-            "write": spec.writes[0][0] if getattr(spec, "writes", ()) else None,
+            "write": spec.writes[0][0] if spec.writes else None,
         }  # fmt: skip
 
     def _pools(self, k: int) -> Iterator[dict[str, int]]:

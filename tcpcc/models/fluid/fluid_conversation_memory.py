@@ -66,7 +66,7 @@ class PlaceMemory:
             row = self.first_row + k
             flow, model = world.resolved.rows[row], self.models[k]
             number = k - self.load_of.index(load)
-            state = world.lay_out_flow(model, row, flow)
+            state = world.lay_out_flow(self.models, k, row, flow)
             model["start"] = model["stop"] = math.inf
             waits = world.resolved.workloads[load].spec.conversations[number].waits
             model["waits"] = AFTER_ACK if waits else AFTER_ITEM
@@ -79,7 +79,7 @@ class PlaceMemory:
             kind["hops"], kind["memory"] = address(self.hops[k]), address(self._memory[k])
             kind["words"], kind["load"] = len(self._memory[k]), load
             assert flow.controller is not None
-            kind["stream"] = place_of(flow, "mrg0") if flow.controller.chance else 0
+            kind["stream"] = place_of(flow.controller, "mrg0") if flow.controller.chance else 0
             kind["state_words"] = len(_words(state))
 
     def lay_out_delays(self, k: int) -> None:

@@ -31,7 +31,7 @@ from tcpcc.models.fluid.fluid_records import (
     load_at,
 )
 from tcpcc.models.fluid.fluid_recovery import rto
-from tcpcc.models.fluid.fluid_sample import fill_common
+from tcpcc.models.fluid.fluid_sample import fill_common, outstanding
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import apply_rule
 from tcpcc.transport.window_validation import halve_for_idle_time
@@ -165,7 +165,7 @@ def run_application(w, f, now):
 def restart(w, f, now):
     """There are data again. After an idle time longer than the timeout cwnd is at most the initial
     window (RFC 5681, 4.1), or half as large for each timeout. Idle time is no time since a loss."""
-    if f.sent - f.high_ack - f.stale + f.pending > ROUNDING:
+    if outstanding(f) > ROUNDING:
         return
     idle = now - f.sent_at
     s = window_at(f.state, 0)

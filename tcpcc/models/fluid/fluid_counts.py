@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError
 from tcpcc.models.fluid.fluid_packet_memory import takes_packets
-from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -24,13 +23,13 @@ def with_senders(scenario: Scenario, senders: float) -> Resolved:
     """
     resolved = scenario.resolve(senders=senders)
     for flow in resolved.flows:
-        if count_of(flow) == 1:
+        if flow.spec.count == 1:
             continue
         for link in (resolved.links[i] for i in (*flow.forward, *flow.reverse)):
             discipline = link.queue.discipline
             if not takes_packets(discipline):
                 continue
-            number = sum(map(count_of, resolved.flows))
+            number = sum(flow.spec.count for flow in resolved.flows)
             if number > ALL:
                 why = "keeps them apart" if discipline.inner > 1 else "decides about each packet"
                 raise ScenarioError(

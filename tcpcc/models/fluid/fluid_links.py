@@ -21,7 +21,7 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_fields import pass_words_on
-from tcpcc.models.fluid.fluid_passing import LEAST, pass_on
+from tcpcc.models.fluid.fluid_passing import LEAST, pass_fluid, pass_gaps
 from tcpcc.models.fluid.fluid_records import (
     NUMBER,
     arrives,
@@ -70,9 +70,6 @@ def take_arrivals(w, x):
     packets = bits = draws = outside = 0.0
     for h in range(x.first, x.first + x.n):
         cell = hop_cell(w, w.fluid, w.k, h)
-        if cell.value == 0:
-            arrives(w, h).value = 0.0
-            continue
         hop = hop_at(w.hops, h)
         if hop.owed > 0 and cell.value > 0:
             part = min(hop.owed, cell.value)
@@ -134,14 +131,13 @@ def send_row(w, x, part, gaps):
         cell = number_at(w.fluid, row + h)
         hop = hop_at(w.hops, h)
         moved = cell.value * part
-        if moved > 0:
-            cell.value = cell.value - moved if part < 1 else 0.0
-            packets += moved * hop.packets
-            if hop.has_words != 0 or x.in_amounts != 0:
-                send_words(w, x, hop, moved, row + h)
-            pass_on(w, hop, moved, w.fluid, w.acked)
-            if hop.last_data != 0:
-                flow_at(w.flows, hop.flow).reached += moved
+        cell.value = cell.value - moved if part < 1 else 0.0
+        packets += moved * hop.packets
+        if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
+            send_words(w, x, hop, moved, row + h)
+        pass_fluid(w, hop, moved)
+        if hop.last_data != 0:
+            flow_at(w.flows, hop.flow).reached += moved
         if gaps:
             send_gaps(w, x, hop, row + h)
     x.backlog -= packets
@@ -164,9 +160,9 @@ def send_gaps(w, x, hop, place):
     marked = number_at(w.marked, place)
     merged = number_at(w.merged, place)
     if lost.value > 0:
-        pass_on(w, hop, lost.value, w.lost, w.losses)
+        pass_gaps(w, hop, lost.value, w.lost, w.losses)
     if marked.value > 0:
-        pass_on(w, hop, marked.value, w.marked, w.marks)
+        pass_gaps(w, hop, marked.value, w.marked, w.marks)
     x.backlog += merged.value
     lost.value = marked.value = merged.value = 0.0
 

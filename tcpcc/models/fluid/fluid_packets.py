@@ -19,7 +19,7 @@ from tcpcc.models.fluid.fluid_fields import (
     words_of_packet,
 )
 from tcpcc.models.fluid.fluid_inner import BITS, inner_queue_of, store_packet, take_first_packet
-from tcpcc.models.fluid.fluid_passing import LEAST, pass_on
+from tcpcc.models.fluid.fluid_passing import LEAST, pass_fluid, pass_gaps
 from tcpcc.models.fluid.fluid_records import (
     flow_at,
     hop_at,
@@ -116,7 +116,7 @@ def leave_gap(w, p, hop, n):
     if hop.newest != 0:
         packet_at(p.pool, hop.newest).lost += n
     else:
-        pass_on(w, hop, n, w.lost, w.losses)
+        pass_gaps(w, hop, n, w.lost, w.losses)
 
 
 @compiled
@@ -280,7 +280,7 @@ def drop_stored_packet(w, x, place):
     if hop.is_ack != 0:
         hop.held += packet.amount
     else:
-        pass_on(w, hop, packet.amount + packet.lost, w.lost, w.losses)
+        pass_gaps(w, hop, packet.amount + packet.lost, w.lost, w.losses)
 
 
 @not_inlined
@@ -376,13 +376,13 @@ def send_on_link(w, x, p, place, time):
     p.sending_bytes = hop.size
     if hop.has_words != 0:
         pass_words_on(w, hop, words_of_packet(w, p, place), packet.amount)
-    pass_on(w, hop, amount, w.fluid, w.acked)
+    pass_fluid(w, hop, amount)
     if hop.last_data != 0:
         flow_at(w.flows, hop.flow).reached += amount
     if packet.marks > 0:
-        pass_on(w, hop, packet.marks, w.marked, w.marks)
+        pass_gaps(w, hop, packet.marks, w.marked, w.marks)
     if packet.lost > 0:
-        pass_on(w, hop, packet.lost, w.lost, w.losses)
+        pass_gaps(w, hop, packet.lost, w.lost, w.losses)
     if x.bins != 0:
         b = link_bin_at(x.bins, w.b)
         b.sent_bits += BITS * hop.size

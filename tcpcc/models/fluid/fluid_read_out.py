@@ -13,7 +13,6 @@ from tcpcc.engine.jit import INTERPRETED
 from tcpcc.models.bins import LINK_BIN
 from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.notes import states_of_flows
-from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run
 from tcpcc.results.recording import (
@@ -53,12 +52,10 @@ def series_by_name(
     found = {
         **vars(series.flows), **vars(series.links), "time": series.time,
         "capacity": capacities(world.resolved, series.time),
-        "count": np.array([count_of(row) for row in kept]),
+        "count": np.array([row.spec.count for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
-    flows = {flow.name for flow in world.scenario.resolve(expand=False).rows}
-    rows = [row.name if row.name in flows else row.name.rpartition(".")[0] for row in kept]
-    return {name: found[name] for name in names}, rows
+    return {name: found[name] for name in names}, [row.owner for row in kept]
 
 
 def recorded_series(world: FluidWorld) -> Series:
@@ -93,7 +90,7 @@ def recorded_series(world: FluidWorld) -> Series:
 
 def _counts(world: FluidWorld) -> np.ndarray:
     """Number of flows that each row of the scenario stands for."""
-    return np.array([count_of(row) for row in world.resolved.rows], float)
+    return np.array([row.spec.count for row in world.resolved.rows], float)
 
 
 def _totals(world: FluidWorld) -> dict[str, np.ndarray]:

@@ -5,7 +5,6 @@ step `k`) and a column for each flow or hop. A hop is a link on the path of one 
 link are neighbouring columns, so that a link reads one stretch of memory for each step.
 """
 
-from tcpcc.controllers.controller import MOST_STAMPS
 from tcpcc.engine.jit import accessor, compiled, number_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.notes import NOTE_FIELDS
@@ -45,6 +44,7 @@ WORLD = record_dtype(
         "changes": int, "next_change": int, "n_changes": int, "need": int, "first_place": int,
         "conversations": int, "next_conversation": int, "n_conversations": int, "items": int,
         "kinds": int, "loads": int,
+        "nowhere": int,  # address of a number that is of no meaning
         "n_words": int, "words": int, "returned_words": int, "own_words": int, "syn_words": int,
         "carried_words": int,
         **{name: int for name in (*HOP_TABLES, *OF_HOPS, *QUEUE_TABLES, *FLOW_TABLES)},
@@ -116,11 +116,10 @@ RECORD: dict[str, type] = {
     "reached_before": float, "timeouts": int, "loss_events": int,
     **NOTE_FIELDS,
 }  # fmt: skip
-#: Table of the packet fields and stamps of a flow, and the places of stamps in its state.
+#: Table of the packet fields and stamps of a flow; `stamps`: address of the places in its state of
+#: each stamp that a packet takes along, and of where it is given back.
 HISTORY: dict[str, type] = {
-    "reads_packets": int, "history": int, "n_history": int, "n_stamps": int,
-    **{f"stamp{i}": int for i in range(MOST_STAMPS)},
-    **{f"given{i}": int for i in range(MOST_STAMPS)},
+    "reads_packets": int, "history": int, "n_history": int, "stamps": int, "n_stamps": int,
 }  # fmt: skip
 #: Header fields, see `header_layout`; and the time that the handshake takes, s.
 FIELDS: dict[str, type] = {"fields": int, "n_fields": int, "carries": int, "syn_rtt": float}
@@ -141,15 +140,16 @@ LOAD = record_dtype({"free": int, "n_free": int})  # places of a workload that a
 #: A hop: `next` is the flow's next hop or -1, `delay` the steps to it or to the sender, `before`
 #: the exact number of steps to this one; `packets` and `bits` of a unit of its fluid, of which
 #: `draws` belong to its sender and the others to the flows that the sender stands for, `count`. Its
-#: queueing delays are in the column `place` of the table `waits`, which has `stride` columns.
+#: queueing delays are in the column `place` of the table `waits`, which has `stride` columns; its
+#: fluid goes to the column at the address `into`, of a table with `wide` columns.
 #: `repeats`: the path has crossed its link before. `has_words`: its fluid has header fields;
 #: `sees`: the link's discipline reads them; `size` in bytes. `from_outside`: of a hybrid's packets.
 HOP_PATH: dict[str, type] = {
     "flow": int, "next": int, "delay": int, "queue": int, "bits": float, "packets": float,
     "is_tcp": int, "is_ack": int, "repeats": int, "last_data": int, "before": float, "ect": int,
     "owed": float, "count": float, "draws": float,
-    "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "size": float,
-    "traffic_class": float, "from_outside": int,
+    "waits": int, "stride": int, "place": int, "into": int, "wide": int, "has_words": int,
+    "sees": int, "size": float, "traffic_class": float, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, the time of its
 #: last arrival, and for how long it waits for more; fluid of dropped ACKs, which the next ACK

@@ -92,7 +92,7 @@ def is_repair(w, f, before, share):
 
     A `share` of what has returned since `before` was lost.
     """
-    if f.law >= PARTIAL_ACKS:
+    if uses_duplicates(f):
         overlap = min(f.high_ack, f.repair_at) - max(before, f.repair_at - 1)
         return overlap > 0 and uniform(w) < overlap * share
     at = max(w.k - f.rtt * w.per_second, 1.0)
@@ -130,7 +130,7 @@ def repair_losses(w, f, now, a):
         if f.fresh > 0 and f.delivered >= f.fresh_until and beyond:
             f.holes += f.fresh
             f.fresh = 0.0
-        if f.law >= PARTIAL_ACKS:
+        if uses_duplicates(f):
             fill_first_hole(f, now)
         elif f.high_ack >= max(f.recover, f.repairs_until) and f.holes + f.fresh < HALF:
             if f.repair_lost == 0:
@@ -146,7 +146,7 @@ def repair_losses(w, f, now, a):
         f.phase = OPEN
         f.stale += f.duplicates  # what the ACK of the last hole covers no longer counts
         f.again = 0.0
-    may_enter = f.phase == OPEN or f.law < PARTIAL_ACKS or f.high_ack > f.recover
+    may_enter = f.phase == OPEN or not uses_duplicates(f) or f.high_ack > f.recover
     if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at and may_enter:
         enter_recovery(f, now)
     return in_order
@@ -219,7 +219,7 @@ def fill_first_hole(f, now):
 @compiled
 def room_in_recovery(f, cwnd, out, returned):
     """How much may be sent in this step of a recovery, in which `returned` packets returned."""
-    if f.law >= PARTIAL_ACKS:
+    if uses_duplicates(f):
         return min(max(cwnd + f.inflation - f.flight, 0.0), 2 * returned) + f.repair_due
     if f.law == SACK or f.owns_window != 0:
         return max(cwnd - out, 0.0)
@@ -232,7 +232,7 @@ def room_in_recovery(f, cwnd, out, returned):
 @compiled
 def to_repair(f):
     """Packets that may be retransmitted."""
-    if f.phase == RECOVERY and f.law >= PARTIAL_ACKS:
+    if f.phase == RECOVERY and uses_duplicates(f):
         return float(f.repair_due)
     return f.holes + (f.tail if f.phase == LOSS else 0.0)
 
@@ -247,7 +247,7 @@ def count_sent(f, now, amount, out):
     repaired = 0.0
     if f.phase == RECOVERY:
         f.sent_in_recovery += amount
-        if f.law >= PARTIAL_ACKS:
+        if uses_duplicates(f):
             f.flight += amount - f.repair_due
             if f.repair_due == 0:
                 return 0.0
@@ -300,7 +300,7 @@ def time_out(f, now):
     f.fresh = 0.0
     if f.repair_lost != 0:
         f.holes += 1
-    elif f.phase == RECOVERY and f.law < PARTIAL_ACKS:
+    elif f.phase == RECOVERY and not uses_duplicates(f):
         f.flight = f.sent_in_recovery + f.holes  # only the end is missing
     f.pending = f.late = 0.0
     f.repair_lost = 0

@@ -12,8 +12,29 @@ N_PACKET_FIELDS = len(PACKET_FIELDS)
 
 
 @compiled
+def in_network(f):
+    """Packets that were sent and whose fate the sender does not know."""
+    return max(f.sent - f.high_ack - f.stale, 0.0)
+
+
+@compiled
+def outstanding(f):
+    """These, and lost ones before a recovery."""
+    return f.sent - f.high_ack - f.stale + f.pending
+
+
+@compiled
 def fill_common(f, now):
     """Fill in the fields common to all events, nothing acknowledged; returns the sample."""
+    a = fill_state(f, now)
+    a.acked = a.growing = a.rtt = a.limited = a.marked = a.ce = 0.0
+    a.delivered = f.unreported
+    return a
+
+
+@compiled
+def fill_state(f, now):
+    """Fill in the fields that describe the sender; returns the sample."""
     a = sample_at(f.sample, 0)
     a.now = now
     a.clock = now - f.paused
@@ -22,13 +43,11 @@ def fill_common(f, now):
     a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
     a.max_rtt = max(f.max_rtt, a.base_rtt)
     a.window = max(min(window_at(f.state, 0).cwnd, f.rwnd), 1.0)
-    a.inflight = f.sent - f.high_ack - f.stale + f.pending
+    a.inflight = outstanding(f)
     a.phase = float(f.phase)
-    a.acked = a.growing = a.rtt = a.transmits = 0.0
-    a.limited = a.marked = a.ce = a.idle = 0.0
-    a.delivered = f.unreported
+    a.transmits = a.idle = 0.0
     if f.reads_packets != 0:
-        a.pipe = max(f.sent - f.high_ack - f.stale, 0.0)
+        a.pipe = in_network(f)
         a.total_delivered = f.delivered
         a.piece = 1.0
         a.lost = a.lost_inflight = a.app_limited = 0.0
@@ -53,31 +72,21 @@ def history_of(w, f, a, at):
     a.lost_inflight = number_at(row, 0).value
     a.lost = f.lost - number_at(row, 1).value
     a.app_limited = number_at(row, 2).value
-    if f.n_stamps > 0:
-        number_at(f.state + f.given0, 0).value = number_at(row, 3).value
-    if f.n_stamps > 1:
-        number_at(f.state + f.given1, 0).value = number_at(row, 4).value
-    if f.n_stamps > 2:
-        number_at(f.state + f.given2, 0).value = number_at(row, 5).value
-    if f.n_stamps > 3:
-        number_at(f.state + f.given3, 0).value = number_at(row, 6).value
+    for i in range(f.n_stamps):
+        given = number_at(f.state + index_at(f.stamps, 2 * i + 1).at, 0)
+        given.value = number_at(row, N_PACKET_FIELDS + i).value
 
 
 @compiled
 def note_history(w, f, k, limited):
     """Keep what describes the packets sent in step `k`."""
     row = f.history + NUMBER * (k & w.mask) * f.n_history
-    number_at(row, 0).value = max(f.sent - f.high_ack - f.stale, 0.0)
+    number_at(row, 0).value = in_network(f)
     number_at(row, 1).value = f.lost
     number_at(row, 2).value = limited
-    if f.n_stamps > 0:
-        number_at(row, 3).value = number_at(f.state + f.stamp0, 0).value
-    if f.n_stamps > 1:
-        number_at(row, 4).value = number_at(f.state + f.stamp1, 0).value
-    if f.n_stamps > 2:
-        number_at(row, 5).value = number_at(f.state + f.stamp2, 0).value
-    if f.n_stamps > 3:
-        number_at(row, 6).value = number_at(f.state + f.stamp3, 0).value
+    for i in range(f.n_stamps):
+        kept = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
+        number_at(row, N_PACKET_FIELDS + i).value = kept.value
 
 
 @compiled
@@ -101,28 +110,31 @@ def measure_rtt(w, f, now, a):
 @compiled
 def gain(y):
     """1 - exp(-y), within 1 %; y = 0.1335 a gives 1 - (7/8)^a."""
-    if y < 0.5:
-        return y * (1 - y * (0.5 - y * (1 / 6)))
-    return 1 - 1 / (1 + y * (1 + y * (0.5 + y * (1 / 6))))
+    small = y * (1 - y * (0.5 - y * (1 / 6)))
+    large = 1 - 1 / (1 + y * (1 + y * (0.5 + y * (1 / 6))))
+    return small if y < 0.5 else large  # without a branch that no processor can predict
 
 
 @compiled
 def waits_passed(w, f):
     """The queueing delays of what returns now, read backwards along its path."""
-    at = w.k - f.back  # when it left the last link
+    now = w.k
+    mask = w.mask
+    at = now - f.back  # when it left the last link
     total = 0.0
-    f.owd = f.one_way
+    owd = f.one_way
     for j in range(f.n_hops - 1, -1, -1):
-        if at <= max(w.k - w.mask, 0):
+        if at <= max(now - mask, 0):
             break  # the tables reach back no further
         hop = hop_at(w.hops, index_at(f.route, j).at)
         k = int(at)
-        here = number_at(hop.waits, (k & w.mask) * hop.stride + hop.place).value
-        if k + 1 < w.k:
-            there = number_at(hop.waits, ((k + 1) & w.mask) * hop.stride + hop.place).value
+        here = number_at(hop.waits, (k & mask) * hop.stride + hop.place).value
+        if k + 1 < now:
+            there = number_at(hop.waits, ((k + 1) & mask) * hop.stride + hop.place).value
             here += (at - k) * (there - here)
         total += here
         if hop.is_ack == 0:
-            f.owd += here
+            owd += here
         at -= here * w.per_second + hop.before
+    f.owd = owd
     return total

@@ -43,8 +43,11 @@ from tcpcc.models.fluid.fluid_recovery import (
 from tcpcc.models.fluid.fluid_sample import (
     fill_common,
     fill_packet_fields,
+    fill_state,
+    in_network,
     measure_rtt,
     note_history,
+    outstanding,
 )
 from tcpcc.models.header_layout import return_words, send_fields
 from tcpcc.transport.flow_record import CBR, OPEN, RECOVERY, window_at
@@ -128,7 +131,7 @@ def note_rest(w, f):
     """Note the totals of the steps in which the flow did not act, as far back as what returns next
     may have been sent."""
     first = max(f.acted + 1, w.k - w.mask)
-    if f.sent - f.high_ack - f.stale + f.pending <= ROUNDING:
+    if outstanding(f) <= ROUNDING:
         first = max(first, w.k - int(2 * (f.max_rtt + f.noise) * w.per_second) - 2)
     for k in range(first, w.k):
         note_totals(w, f, k)
@@ -273,8 +276,9 @@ def report_delivered(w, f, now, a, in_order):
     """Call ``on_round`` and ``on_ack`` for `a` delivered packets, of which `in_order` are
     acknowledged in order; as `transport.rules.report_acked`."""
     since = f.sampled_at
-    x = fill_common(f, now)
+    x = fill_state(f, now)
     x.rtt = f.rtt
+    x.limited = 0.0
     x.acked = in_order * f.counted
     x.delivered = f.unreported + a
     x.inflight += a
@@ -348,7 +352,7 @@ def act_on_timers(w, f, now):
     if now - f.timer_from >= f.min_rto and now - f.timer_from >= timeout(f):
         lost = missing(f)
         f.holes += lost
-        if lost > 0 or f.sent - f.high_ack - f.stale + f.pending > ROUNDING or f.phase != OPEN:
+        if lost > 0 or outstanding(f) > ROUNDING or f.phase != OPEN:
             time_out(f, now)
             if to_repair(f) <= 0:
                 repeat_acks(w, f, now)
@@ -370,7 +374,7 @@ def missing(f):
     several retransmissions of one recovery were lost, and the timer counted one of them."""
     if f.phase == RECOVERY or f.size == math.inf or new_data(f) > ROUNDING:
         return 0.0
-    if f.sent - f.high_ack - f.stale + f.pending > ROUNDING:
+    if outstanding(f) > ROUNDING:
         return 0.0
     left = f.size - f.delivered - f.holes
     return left if left > HALF else 0.0
@@ -391,8 +395,8 @@ def usable_window(f):
 @compiled
 def note_totals(w, f, k):
     """Note the totals of step `k`."""
-    flow_cell(w, w.sent_by, k, f).value = f.sent
-    flow_cell(w, w.repaired_by, k, f).value = f.retransmitted
+    sent, repaired = flow_cell(w, w.sent_by, k, f), flow_cell(w, w.repaired_by, k, f)
+    sent.value, repaired.value = f.sent, f.retransmitted
     if f.reads_packets != 0:
         flow_cell(w, w.delivered_by, k, f).value = f.delivered
         note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)
@@ -402,7 +406,7 @@ def note_totals(w, f, k):
 def send_fluid(w, f, now, returned):
     """Send what window, pacing and application allow; equation (1)."""
     cwnd = usable_window(f)
-    out = f.sent - f.high_ack - f.stale + f.pending
+    out = outstanding(f)
     if f.phase == RECOVERY:
         amount = room_in_recovery(f, cwnd, out, returned)
     else:
@@ -426,7 +430,7 @@ def send_fluid(w, f, now, returned):
     f.sent += amount
     may_send = out + amount < cwnd
     if f.reads_packets != 0 and may_send and new_data(f) <= ROUNDING and to_repair(f) <= 0:
-        f.limited_until = f.delivered + max(f.sent - f.high_ack - f.stale, 0.0)
+        f.limited_until = f.delivered + in_network(f)
     note_totals(w, f, w.k)
     f.acted = w.k
     if amount > 0:

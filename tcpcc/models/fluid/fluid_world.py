@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,9 +39,8 @@ from tcpcc.models.layout import (
 )
 from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.notes import Notes
-from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import QueueMemory
-from tcpcc.scenario.traffic import CBR, Flow
+from tcpcc.scenario.traffic import CBR, Flow, Transport
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.loss_recovery import LAWS
@@ -83,14 +83,37 @@ def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: flo
     return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
 
 
-def _acks_for(flow: Flow) -> float:
+def _acks_for(settings: Transport) -> float:
     """Number of packets that an ACK acknowledges."""
-    return flow.transport.ack_every if flow.transport.delayed_ack > 0 else 1.0
+    return settings.ack_every if settings.delayed_ack > 0 else 1.0
 
 
 def _setting(recovery: Recovery, name: str) -> float:
     """A parameter of a loss recovery; 0 if it has none of that name."""
     return recovery.params[name].default if name in recovery.params else 0.0
+
+
+@cache
+def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) -> Records:
+    """A FLOW record with all that these three decide, except addresses: most senders are alike."""
+    rows: Records = np.zeros(1, r.FLOW)
+    row = rows[0]
+    row["kind"] = t.TCP
+    for name in _COPIED:
+        row[name] = getattr(settings, name)
+    row["counted"] = min(settings.abc_limit / _acks_for(settings), 1.0)
+    row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
+    row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
+    row["backoff"], row["mark_edge"] = 1.0, -1.0
+    row["law"] = LAWS.index(recovery.law)
+    row["impatient"] = bool(_setting(recovery, "impatient"))
+    row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))
+    row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"
+    row["pacing"], row["wake"] = (place_of(controller, x) for x in ("pacing_rate", "wake_at"))
+    row["n_stamps"] = len(controller.stamps)
+    row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
+    row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
+    return rows
 
 
 class FluidWorld:
@@ -149,7 +172,7 @@ class FluidWorld:
         self.histories: dict[int, np.ndarray] = {}  # of flows whose controller reads packets
         self._lay_out_queues()
         for i, flow in enumerate(flows):
-            self.lay_out_flow(self.flows[i], i, flow)
+            self.lay_out_flow(self.flows, i, i, flow)
         self.items = lay_out_writes(flows, self.flows, syn=False)
         self.conversations = PlaceMemory(self) if self.resolved.workloads else None
         self._lay_out_world()
@@ -207,10 +230,10 @@ class FluidWorld:
             hop["queue"], hop["is_ack"] = self.place[link], is_ack
             hop["repeats"] = link in route.links[:j]
             common = link < len(self.scenario.net.links)
-            hop["count"] = count_of(flow) if common else 1.0
+            hop["count"] = flow.spec.count if common else 1.0
             hop["draws"], size = 1.0, spec.packet_size
             if is_ack and isinstance(spec, Flow):
-                hop["draws"], size = 1 / _acks_for(spec), spec.ack_size
+                hop["draws"], size = 1 / _acks_for(spec.transport), spec.ack_size
             hop["packets"] = hop["draws"] * hop["count"]
             hop["bits"] = 8.0 * size * hop["packets"]
             hop["is_tcp"] = not isinstance(spec, CBR)
@@ -251,7 +274,9 @@ class FluidWorld:
             self.lay_out_delays(self.flows[i : i + 1], self.hops, way, route)
         for h, (_, i, j) in enumerate(passed):
             self.ways[i][j] = h
-            self.hops["next"][h] = -1 if i in self.as_packets else columns.get((i, j + 1), -1)
+        self.hops["next"] = [
+            -1 if i in self.as_packets else columns.get((i, j + 1), -1) for _, i, j in passed
+        ]
         of_queue = np.array([queue for queue, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
@@ -278,12 +303,21 @@ class FluidWorld:
         row["base"] = route.base_rtt
         row["one_way"] = sum(route.before[: route.n_forward]) + route.to_receiver
 
-    def lay_out_flow(self, row: Any, i: int, flow: ResolvedFlow) -> np.ndarray:
-        """Write all that does not depend on its place into the FLOW record of a row of the
-        scenario; returns the controller's state."""
-        spec = flow.spec
+    def lay_out_flow(self, rows: Records, k: int, i: int, flow: ResolvedFlow) -> np.ndarray:
+        """Write all that does not depend on its place into record `k` of FLOW records, for row `i`
+        of the scenario; returns the controller's state."""
+        spec, controller = flow.spec, flow.controller
+        if isinstance(spec, Flow) and controller and i not in self.as_packets:
+            recovery = RECOVERIES[flow.recovery]
+            if not recovery.law:
+                raise ScenarioError(
+                    f"flow {flow.name!r}: recovery {flow.recovery!r} has no law for the fluid"
+                    f" model: set Recovery(law=...) to one of {', '.join(LAWS)}"
+                )
+            rows[k] = _sender_of(spec.transport, controller, recovery)[0]
+        row = rows[k]
         row["index"], row["bins"] = i, address(self.flow_bins[self.bin_row[i]])
-        row["start"], row["count"] = spec.start, count_of(flow)
+        row["start"], row["count"] = spec.start, flow.spec.count
         row["stop"] = math.inf if spec.stop is None else spec.stop
         row["size"] = row["write_at"] = math.inf
         row["finished"] = math.nan
@@ -296,6 +330,7 @@ class FluidWorld:
             self.owned.append(times)
             row["state"], row["n_on"] = address(times), len(spec.on)
             return times
+        assert controller is not None
         in_run = packets_in_run(self.resolved, flow, self.scenario.duration)
         row["most"] = max(in_run * row["count"], SENSIBLE)
         state = self.controllers.fill(row, flow)
@@ -303,43 +338,21 @@ class FluidWorld:
         if flow.recorded_states:
             self.notes[i] = Notes(flow.recorded_states, state.dtype, self.n_bins)
             self.notes[i].fill(row)
-        controller, settings = flow.controller, spec.transport
-        assert controller is not None
-        row["kind"] = t.TCP
-        for name in _COPIED:
-            row[name] = getattr(settings, name)
-        row["counted"] = min(settings.abc_limit / _acks_for(spec), 1.0)
-        row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
         if spec.size is not None:
             row["size"] = spec.size
         if spec.writes:
             row["size"], row["write_at"] = 0.0, spec.start + spec.writes[0][0]
             row["waits"] = AFTER_ITEM
-        row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
-        row["backoff"], row["mark_edge"] = 1.0, -1.0
         jitters = sum(self.resolved.links[k].jitter for k in (*flow.forward, *flow.reverse))
         row["noise"] = jitters / 2
-        recovery = RECOVERIES[flow.recovery]
-        if not recovery.law:
-            raise ScenarioError(
-                f"flow {flow.name!r}: recovery {flow.recovery!r} has no law for the fluid model:"
-                f" set Recovery(law=...) to one of {', '.join(LAWS)}"
-            )
-        row["law"] = LAWS.index(recovery.law)
-        row["impatient"] = bool(_setting(recovery, "impatient"))
-        row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))
         if controller.header:
             self.headers.fill_flow(row, controller)
         if controller.on_mark is None:
             row["on_mark"] = row["on_loss"]
-        row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"
-        row["pacing"], row["wake"] = place_of(flow, "pacing_rate"), place_of(flow, "wake_at")
-        stamps = list(controller.stamps.items())
-        row["n_stamps"] = len(stamps)
-        for k, (kept, given) in enumerate(stamps):
-            row[f"stamp{k}"], row[f"given{k}"] = place_of(flow, kept), place_of(flow, given)
-        row["reads_packets"] = bool(controller.reads_of_packets or stamps)
-        row["n_history"] = len(r.PACKET_FIELDS) + len(stamps)
+        stamps = [place_of(controller, x) for pair in controller.stamps.items() for x in pair]
+        if stamps:
+            self.owned.append(np.array(stamps))
+            row["stamps"] = address(self.owned[-1])
         return state
 
     def _lay_out_changes(self) -> None:
@@ -440,7 +453,7 @@ class FluidWorld:
         for i, history in self.histories.items():
             self.histories[i] = longer(history, True)
             self.flows["history"][i] = address(self.histories[i])
-        self._lay_out_waits()
+        self._lay_out_ways()
 
     def _lay_out_tables(self, now: np.ndarray, before: np.ndarray) -> None:
         """Make the tables; hops that are at `now` were in the columns `before`."""
@@ -455,22 +468,26 @@ class FluidWorld:
         shapes |= {name: (rows, len(self.links)) for name in r.QUEUE_TABLES}
         shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
         shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
-        shapes["own_words"] = 1, 1, n
+        shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
         ends = np.flatnonzero((np.diff(now) != 1) | (np.diff(before) != 1)) + 1
         parts = [part for part in np.split(np.arange(len(now)), ends) if len(part)]
         stretches = [(now[part[0]], before[part[0]], len(part)) for part in parts]
         over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
-        for name, shape in shapes.items():
-            table, old = np.zeros(shape), self.tables.get(name)
+        ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
+        memory, begin = np.zeros(ends_at[-1]), 0
+        base = address(memory)
+        for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
+            table, old = memory[begin:end].reshape(shape), self.tables.get(name)
             if old is not None and old.shape[1] and name in over_hops:
                 for a, b, n_columns in stretches:
                     table[:, a : a + n_columns] = old[:, b : b + n_columns]
             elif old is not None:
                 table[:, : old.shape[1]] = old
             self.tables[name] = table
-            w[name] = address(table)
+            w[name] = base + r.NUMBER * begin
+            begin = end
         w["n_words"] = n
-        self._lay_out_waits()
+        self._lay_out_ways()
         self._lay_out_words()
         for i in np.flatnonzero(self.flows["reads_packets"]).tolist():
             if i not in self.histories:
@@ -488,13 +505,18 @@ class FluidWorld:
         self.hops["has_words"] = carried != 0
         self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
 
-    def _lay_out_waits(self) -> None:
-        """Where the queueing delays of each hop are: its own, or those of a FIFO link."""
-        own = self.links["packets"][self.hops["queue"]] != 0
-        places = np.where(own, np.arange(len(self.hops)), self.hops["queue"])
-        self.hops["place"] = places
-        self.hops["stride"] = np.where(own, len(self.hops), len(self.links))
-        self.hops["waits"] = np.where(own, self.w["hop_waits"], self.w["waits"])
+    def _lay_out_ways(self) -> None:
+        """Where the queueing delays of each hop are, its own or those of a FIFO link, and where its
+        fluid goes: to the next hop, to its sender, or out of the network."""
+        w, hops = self.w, self.hops
+        own = self.links["packets"][hops["queue"]] != 0
+        hops["place"] = np.where(own, np.arange(len(hops)), hops["queue"])
+        hops["stride"] = np.where(own, len(hops), len(self.links))
+        hops["waits"] = np.where(own, w["hop_waits"], w["waits"])
+        ends, returns = hops["next"] < 0, hops["is_tcp"] != 0
+        to_sender = np.where(returns, w["acked"] + r.NUMBER * hops["flow"], w["nowhere"])
+        hops["into"] = np.where(ends, to_sender, w["fluid"] + r.NUMBER * hops["next"])
+        hops["wide"] = np.where(ends, returns * len(self.flows), len(hops))
 
     def run(self, until: int) -> None:
         """Advance to step `until`.

@@ -116,7 +116,7 @@ def check_background(scenario: Scenario) -> None:
     Raises:
         ScenarioError: no flow has ``background=True``.
     """
-    if not any(getattr(flow, "background", False) for flow in scenario.flows):
+    if not any(flow.background for flow in scenario.flows):
         raise ScenarioError(
             "flows: the hybrid model needs a background: add background=True to at least one flow"
             " (background = true in a scenario file), or use the packet model"

@@ -186,7 +186,7 @@ def is_short_run(scenario: Scenario, seconds: float) -> bool:
     """
     if scenario.workloads or scenario.duration / scenario.interval > 10_000:
         return False
-    if sum(getattr(flow, "count", 1) for flow in scenario.flows) > 1000:
+    if sum(flow.count for flow in scenario.flows) > 1000:
         return False
     bits = sum(link.rate for link in scenario.net.links)
     bits += sum((c.rate or 0.0) for c in scenario.changes)

@@ -14,7 +14,6 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.notes import states_of_flows
-from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run, netcdf
 from tcpcc.results.recording import AMOUNTS, FlowSeries, LinkSeries, Series, dataset
@@ -154,7 +153,7 @@ def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:
 
 def _counts(world: PacketWorld) -> np.ndarray:
     """Number of flows that each row of the scenario stands for."""
-    return np.array([count_of(row) for row in world.resolved.rows])
+    return np.array([row.spec.count for row in world.resolved.rows])
 
 
 def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 
-def count_of(flow: ResolvedFlow) -> int:
-    """Number of flows that a sender stands for."""
-    return getattr(flow.spec, "count", 1)
-
-
 def spread_starts(scenario: Scenario, resolved: Resolved) -> Resolved:
     """Let representatives start one after the other, as a link sends the packets of their flows.
 
@@ -44,7 +39,7 @@ def spread_starts(scenario: Scenario, resolved: Resolved) -> Resolved:
     """
     work: dict[Link, float] = {}  # time that a link needs for one packet of each flow, s
     for flow, link in _on_links(scenario, resolved):
-        bits = count_of(flow) * 8 * flow.spec.packet_size
+        bits = flow.spec.count * 8 * flow.spec.packet_size
         work[link] = work.get(link, 0.0) + (bits / link.rate if link.rate else 0.0)
     later: dict[str, float] = {}
     for flow, link in _on_links(scenario, resolved):
@@ -75,12 +70,12 @@ def check_counts(scenario: Scenario, resolved: Resolved) -> None:
     """
     refuse_counts(scenario, resolved)
     for flow, link in _on_links(scenario, resolved):
-        lasts = count_of(flow) * 8 * flow.spec.packet_size / link.rate if link.rate else 0.0
+        lasts = flow.spec.count * 8 * flow.spec.packet_size / link.rate if link.rate else 0.0
         fills = link.queue.name == "droptail" and math.isfinite(link.buffer)
         random = min(getattr(one.spec, "processing", math.inf) for one in resolved.flows)
         if fills and random < lasts:
             warn(
-                f"senders: {count_of(flow)} packets together take {lasts:.2g} s on link"
+                f"senders: {flow.spec.count} packets together take {lasts:.2g} s on link"
                 f" {link.name!r}, a drop-tail queue: give all flows processing ="
                 f" {2 * lasts:.2g} or more, or flows that stand for fewer lose too many",
                 ScenarioWarning,
@@ -107,7 +102,7 @@ def _on_links(scenario: Scenario, resolved: Resolved) -> Iterator[tuple[Resolved
     """The flows that stand for several, with each common link on their paths."""
     common = resolved.links[: len(scenario.net.links)]
     for flow in resolved.flows:
-        if count_of(flow) > 1:
+        if flow.spec.count > 1:
             for i in (*flow.forward, *flow.reverse):
                 if i < len(common):
                     yield flow, common[i]

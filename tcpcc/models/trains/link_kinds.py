@@ -7,7 +7,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.models.packet.representatives import count_of
 from tcpcc.models.trains.train_records import FREE, LONE, OWN, SHARED, SINGLE, STAGE
 from tcpcc.scenario.traffic import CBR
 
@@ -60,7 +59,7 @@ def uses_of_links(world: PacketWorld) -> dict[int, Use]:
         least = min(flow.forward, key=lambda i: links[i].rate)
         for link in flow.reverse:
             uses[link].slowest.add(least)
-        if count_of(flow) > 1:
+        if flow.spec.count > 1:
             for link in flow.forward + flow.reverse:
                 uses[link].many = True
     return uses

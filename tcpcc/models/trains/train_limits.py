@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from tcpcc.errors import ModelWarning, warn
 from tcpcc.models.limits import SMALL_WINDOW, delay_reader, mean_window
-from tcpcc.models.packet.representatives import count_of
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved
@@ -19,9 +18,11 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
     """Warn of the first link on which fewer senders than flows are over a tenth off packets."""
     for i, link in enumerate(resolved.links):
         flows = [flow for flow in resolved.flows if i in flow.forward]
-        if max(map(count_of, flows), default=1) == 1 or not math.isfinite(link.rate * link.buffer):
+        if max((flow.spec.count for flow in flows), default=1) == 1 or not math.isfinite(
+            link.rate * link.buffer
+        ):
             continue
-        number = sum(map(count_of, flows))
+        number = sum(flow.spec.count for flow in flows)
         window = mean_window(resolved, link, flows)
         lasts = 8 * flows[0].spec.packet_size / link.rate
         thresholds = dict(link.queue.discipline.check(dict(link.queue.params)))
@@ -34,13 +35,13 @@ def warn_of_crowds(resolved: Resolved, model: str) -> None:
                 " several times as high, and foreground flows can get a quarter too much: check"
                 " with the packet model and fewer flows"
             )
-        elif max(map(count_of, flows)) > thresholds.get("min_thresh", math.inf):
+        elif max(flow.spec.count for flow in flows) > thresholds.get("min_thresh", math.inf):
             off = (
                 "one packet is more than min_thresh: the loss rate can be a quarter too high and"
                 " the throughput of the first 20 s a fifth: give more senders"
             )
         elif link.queue.name == "droptail" and any(
-            count_of(flow) > 1 and flow.spec.processing < lasts for flow in flows
+            flow.spec.count > 1 and flow.spec.processing < lasts for flow in flows
         ):
             off = (
                 "equal packets lose in phase, those of fewer senders do not: the loss rate and"

@@ -14,7 +14,7 @@ from tcpcc.errors import ScenarioError, positive
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.header_memory import uses_headers
 from tcpcc.models.packet.memory.packet_world import PacketWorld
-from tcpcc.models.packet.representatives import count_of, refuse_counts, spread_starts
+from tcpcc.models.packet.representatives import refuse_counts, spread_starts
 from tcpcc.models.trains import train_records as t
 from tcpcc.models.trains.link_kinds import first_queue, kinds_of_links, lag_at, specs_of
 from tcpcc.scenario.resolve import Senders
@@ -45,7 +45,7 @@ def resolved_for(scenario: Scenario, senders: Senders) -> Resolved:
     try:
         refuse_counts(scenario, resolved)
     except ScenarioError:
-        if sum(getattr(flow, "count", 1) for flow in scenario.flows) > ALL:
+        if sum(flow.count for flow in scenario.flows) > ALL:
             raise
         return scenario.resolve()
     return spread_starts(scenario, resolved)
@@ -151,9 +151,9 @@ class TrainWorld(PacketWorld):
         """Write how many packets one packet stands for on each link, and the rules for amounts."""
         flows: dict[int, list[int]] = {}
         for flow in self.resolved.flows:
-            if count_of(flow) > 1:
+            if flow.spec.count > 1:
                 for link in flow.forward + flow.reverse:
-                    flows.setdefault(link, []).append(count_of(flow))
+                    flows.setdefault(link, []).append(flow.spec.count)
         for i, counts in flows.items():
             if i >= len(self.scenario.net.links):
                 continue

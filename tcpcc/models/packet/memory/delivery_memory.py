@@ -24,7 +24,7 @@ def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
     """
     controller = flow.controller
     assert controller is not None
-    place = partial(place_of, flow)
+    place = partial(place_of, controller)
     row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
     row["stream"] = place("mrg0") if controller.chance else 0
     row["owns_window"], row["every_ack"] = controller.window == "own", controller.every_ack

@@ -9,7 +9,6 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class PathMemory:
                         then = r.BY_EVENT
                     else:
                         then = r.BY_EVENT if variable[link] else last
-                    count = count_of(flow) if link in common else 1
+                    count = flow.spec.count if link in common else 1
                     rows.append((link, then, link in passed, count))
                     passed.add(link)
         self.hops = np.array(rows, r.HOP)

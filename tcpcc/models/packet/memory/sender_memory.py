@@ -15,7 +15,6 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.delivery_memory import delivery_memory
 from tcpcc.models.packet.memory.header_memory import uses_headers
 from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory
-from tcpcc.models.packet.representatives import count_of
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
@@ -78,7 +77,7 @@ class SenderMemory:
         spec = flow.spec
         self._fill_notes(row, i, flow)
         row["bins"] = self.world.bins_of(i)
-        row["size"], row["count"] = spec.packet_size, count_of(flow)
+        row["size"], row["count"] = spec.packet_size, flow.spec.count
         row["traffic_class"] = spec.traffic_class
         row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
         if isinstance(spec, CBR):

@@ -28,9 +28,8 @@ def test_the_tests_named_are_there_and_know_the_controller(name):
         assert each.kind in KINDS
         file, _, test = each.test.partition("::")
         assert not test or is_test(each.test)
-        if (
-            file != "papers/test_reproduction.py"
-        ):  # of whole papers; their packages name controllers
+        # tests of whole papers: their packages name the controllers
+        if file != "papers/test_reproduction.py":
             assert name in (TESTS / file).read_text().lower()
 
 

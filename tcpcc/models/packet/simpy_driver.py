@@ -79,6 +79,7 @@ class PacketSimulation:
             check_counts(scenario, self.world.resolved)
         self._origin = self.env.now
         self._address = self.world.address
+        self._step, self._need = self.world.stepper(), self.world.w["need"]
         self._cpu = 0.0
         self._callbacks: list[Any] = [self._fire]
         self._event = simpy.Event(self.env)
@@ -101,10 +102,10 @@ class PacketSimulation:
 
     def _fire(self, event: Any) -> None:
         try:
-            following = self.world.step_once()
+            following = self._step()
         except ArithmeticError as error:
             raise self.world.explain(error) from None
-        if self.world.w["need"][0]:
+        if self._need[0]:
             self.world.grow()
             if self.world.w["pending"][0] >= 0:
                 following = self._due

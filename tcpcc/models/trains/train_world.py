@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,10 +190,10 @@ class TrainWorld(PacketWorld):
 
         return run_trains(self.address, address(self.x), until)
 
-    def step_once(self) -> float:
+    def stepper(self) -> Callable[[], float]:
         from tcpcc.models.trains.train_events import step_trains
 
-        return float(step_trains(self.address, address(self.x)))
+        return partial(step_trains, self.address, address(self.x))
 
     def flush(self, until: float) -> None:
         from tcpcc.models.trains.train_events import flush_queues

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -152,11 +153,12 @@ class PacketWorld:
 
         return run_events(self.address, until)
 
-    def step_once(self) -> float:
-        """Handle one event; returns the time of the next (`handlers.step_once`)."""
+    def stepper(self) -> Callable[[], float]:
+        """A function that handles one event and returns the time of the next
+        (`handlers.step_once`)."""
         from tcpcc.models.packet.handlers import step_once
 
-        return float(step_once(self.address))
+        return partial(step_once, self.address)
 
     def grow(self) -> None:
         """Double whatever is nearly full: rings, places for packets, the event list, the trace."""

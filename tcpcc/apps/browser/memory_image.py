@@ -29,7 +29,7 @@ class Rooms:
     """How the arrays of a model's world are divided.
 
     Attributes:
-        own: beginnings of the names of arrays that belong to one sender.
+        own: beginnings of the names of arrays that belong to one flow if its row leads to them.
         rows: arrays with a row for each flow; the rows belong to the senders.
         later: names of arrays that the page makes; pointers to them are 0.
     """
@@ -43,7 +43,7 @@ PACKETS = Rooms(
     own=("senders.", "rings.arrays.('segments'", "rings.arrays.('stamps'"), rows=("flows", "tcp")
 )
 FLUID = Rooms(
-    own=("controllers.",),
+    own=("controllers.", "owned."),
     rows=("flows",),
     later=re.compile(r"tables\.|histories\.|changes$|packet_links\.\d+\.(pool|words)$"),
 )
@@ -75,10 +75,18 @@ class Snapshot:
         self._ends = self._begins + np.array([a.nbytes for a in self.arrays.values()])
         reached = self._reached([world.w], "")
         self.arrays = {name: self.arrays[name] for name in ("w", *reached)}
-        self.own = [
-            self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
-            for i in range(len(world.flows))
-        ]
+        self.own = []
+        senders = senders_of(self)
+        for i in range(len(world.flows)):
+            mine = self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
+            self.own.append(mine if i in senders else [])
+            if i not in senders:
+                self._rename({name: f"flow {i}: {k}" for k, name in enumerate(mine)})
+
+    def _rename(self, new: Mapping[str, str]) -> None:
+        """Other names of some arrays, which do not depend on the senders."""
+        self._names = [new.get(name, name) for name in self._names]
+        self.arrays = {new.get(name, name): array for name, array in self.arrays.items()}
 
     def _reached(self, arrays: Sequence[np.ndarray], of: str | tuple[str, ...]) -> list[str]:
         """Names that begin with `of`, of the arrays that pointers in `arrays` lead to; and of those
@@ -151,8 +159,9 @@ class Atlas:
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
         for world in self.worlds:
+            of_senders = {name for names in world.own for name in names}
             for name, array in world.arrays.items():
-                if not name.startswith(world.rooms.own):
+                if name not in of_senders:
                     sizes[name] = max(sizes.get(name, 0), array.nbytes)
         self.shared, at = {}, FIRST
         for name in sorted(sizes):

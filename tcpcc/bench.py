@@ -157,7 +157,7 @@ def readme_table(table: pd.DataFrame) -> str:
     ]
     for row in table.to_dict("records"):
         millions = [row[f"{name} k/s"] / 1e3 for name in ("compiled", "SimPy", "ns-2")]
-        speeds = [f"{x:.1f} M" if x >= 1 else f"{x:.2f} M" for x in millions]
+        speeds = [f"{x:.1f} M" if x >= 10 else f"{x:.2f} M" for x in millions]
         cells = [f"{row['Mb/s']:g} Mb/s", f"{row['flows']}", *speeds]
         lines.append(f"| {' | '.join(cells)} | {row['compiled / ns-2']:.1f} |")
     return "\n".join(lines)

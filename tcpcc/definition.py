@@ -315,10 +315,10 @@ class Registry(Mapping[str, D], Generic[D]):
         if isinstance(name, Definition):
             return name
         if isinstance(name, str):
-            try:
-                return self[name]
-            except KeyError:
-                pass
+            if name not in self._known:
+                self._take(name)
+            if name in self._known:
+                return self._known[name]
         own = f"; your own {self.kind}: import the file that registers it (--import FILE)"
         raise UnknownNameError(f"{unknown(self.kind, name, self.names())}{own}")
 
@@ -327,11 +327,7 @@ class Registry(Mapping[str, D], Generic[D]):
         return self.table()
 
     def __getitem__(self, name: str) -> D:
-        if name not in self._known:
-            self._take(name)
-        if name not in self._known:
-            return self.find(name)  # which raises
-        return self._known[name]
+        return self.find(name)
 
     def __contains__(self, name: object) -> bool:
         if isinstance(name, str) and name not in self._known:

@@ -230,7 +230,9 @@ def test_what_compiles_is_let_through():
 @pytest.mark.parametrize("missing", ["on_ack", "on_loss", "on_timeout"])
 def test_a_rule_may_be_missing(model, missing):
     """It used to be a segmentation fault."""
-    run = simulate_in(model, scenario(make(**{missing: None})))
+    rules = {"on_ack": grow, "on_loss": halve, "on_timeout": halve}
+    del rules[missing]
+    run = simulate_in(model, scenario(tc.Controller("mine", "", **rules)))
     assert float(run.data["sent"].sum()) > 1
 
 

@@ -12,7 +12,7 @@ N_PACKET_FIELDS = len(PACKET_FIELDS)
 
 
 @compiled
-def in_network(f):
+def in_flight(f):
     """Packets that were sent and whose fate the sender does not know."""
     return max(f.sent - f.high_ack - f.stale, 0.0)
 
@@ -47,7 +47,7 @@ def fill_state(f, now):
     a.phase = float(f.phase)
     a.transmits = a.idle = 0.0
     if f.reads_packets != 0:
-        a.pipe = in_network(f)
+        a.pipe = in_flight(f)
         a.total_delivered = f.delivered
         a.piece = 1.0
         a.lost = a.lost_inflight = a.app_limited = 0.0
@@ -81,7 +81,7 @@ def history_of(w, f, a, at):
 def note_history(w, f, k, limited):
     """Keep what describes the packets sent in step `k`."""
     row = f.history + NUMBER * (k & w.mask) * f.n_history
-    number_at(row, 0).value = in_network(f)
+    number_at(row, 0).value = in_flight(f)
     number_at(row, 1).value = f.lost
     number_at(row, 2).value = limited
     for i in range(f.n_stamps):

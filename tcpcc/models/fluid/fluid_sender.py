@@ -44,7 +44,7 @@ from tcpcc.models.fluid.fluid_sample import (
     fill_common,
     fill_packet_fields,
     fill_state,
-    in_network,
+    in_flight,
     measure_rtt,
     note_history,
     outstanding,
@@ -430,7 +430,7 @@ def send_fluid(w, f, now, returned):
     f.sent += amount
     may_send = out + amount < cwnd
     if f.reads_packets != 0 and may_send and new_data(f) <= ROUNDING and to_repair(f) <= 0:
-        f.limited_until = f.delivered + in_network(f)
+        f.limited_until = f.delivered + in_flight(f)
     note_totals(w, f, w.k)
     f.acted = w.k
     if amount > 0:

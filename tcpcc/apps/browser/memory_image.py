@@ -68,7 +68,8 @@ class Snapshot:
 
     def __init__(self, world: Any, rooms: Rooms = PACKETS) -> None:
         self.world, self.rooms = world, rooms
-        found = sorted(_arrays(world, "", set()), key=lambda each: each[1].ctypes.data)
+        # an empty array may begin where another one does: a pointer there leads to the other one
+        found = sorted(_arrays(world, "", set()), key=lambda x: (x[1].ctypes.data, x[1].nbytes))
         self.arrays = dict(found)
         self._names = list(self.arrays)
         self._begins = np.array([a.ctypes.data for a in self.arrays.values()])

@@ -59,7 +59,8 @@ def test_a_controllers_page_simulates_it(site, name):
         inside = page.frame_locator("iframe.simulator")
         inside.locator("#legend li").first.wait_for()
         legend = inside.locator("#legend li").all_text_contents()
-        assert legend == [f"{name} 1", "reno 2", "cubic 3"]
+        assert legend[:3] == [f"{name} 1", "reno 2", "cubic 3"]
+        assert legend[3:] in ([], ["packets", "fluid model"])
 
 
 @pytest.mark.papers

@@ -19,6 +19,7 @@ import numpy as np
 import xarray as xr
 
 import tcpcc as tc
+from experiments.quick_vegas import scenarios
 from tcpcc import plots
 from tcpcc.apps.browser.control import CONTROLS
 from tcpcc.apps.evaluate.mixes import signals
@@ -280,15 +281,9 @@ SIGNALLED = tuple(name for name in CONTROLLERS if signals(_flow(name)) is not No
 
 def write_simulators(folder: Path) -> None:
     """The pages of `_simulator`: one that has most controllers, and those of `SIGNALLED`; and the
-    front page's, of the README's picture (notebooks/03_fluid_versus_packet.ipynb)."""
-    transport = tc.Transport(initial_window=1, handshake=False)
-    net = tc.dumbbell("50 Mbps", "48 ms", 1e6, access_rate="10 Gbps", access_delay="1 ms")
-    flows = [
-        tc.Flow("vegas", alpha=2, beta=4, start=0.5, transport=transport),
-        tc.CBR("25 Mbps", on=[(80, 160)]),
-    ]
+    front page's, of Quick Vegas' section IV-A."""
     text = tc.to_html(
-        tc.Scenario(net, flows, duration=200),
+        scenarios.basic("vegas").replace(interval=0.1),
         controls=["rate", "delay", "controllers"],
         controllers=["vegas", "quick_vegas"],
         title="Vegas or Quick Vegas, and other traffic",

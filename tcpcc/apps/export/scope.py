@@ -76,7 +76,7 @@ class Scope:
         kinds: Sequence[ir.Kind],
         types: Mapping[str, str],
     ) -> None:
-        self.rules, self.function, self.node = rules, function, node
+        self.rules, self.function, self.node, self.kinds = rules, function, node, kinds
         self.types = dict(types)
         self.records: dict[str, str] = {}
         self.arrays: dict[str, ir.AnyArray] = {}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from types import FunctionType
 
 from tcpcc.apps.export import ir
 from tcpcc.apps.export.calls import Calls
@@ -13,7 +12,7 @@ from tcpcc.apps.export.effects import changes, returns
 from tcpcc.apps.export.expressions import kind_of
 from tcpcc.apps.export.ir import FLOAT, INT, NONE, SAMPLE, STATE
 from tcpcc.apps.export.operators import cast, opposite, unified
-from tcpcc.apps.export.scope import Rules, Scope
+from tcpcc.apps.export.scope import Scope
 
 MOST_COPIES = 64  # of the body of a loop over a tuple
 
@@ -30,24 +29,16 @@ class WiderTypeError(Exception):
 
 
 class Statements(Calls):
-    """Reads one function, for these types of its arguments.
+    """Reads the function of a scope.
 
     Attributes:
         types: types of the variables, as far as they are known from an earlier reading.
         result: type of the result, likewise.
     """
 
-    def __init__(
-        self,
-        rules: Rules,
-        function: FunctionType,
-        node: ast.FunctionDef,
-        kinds: Sequence[ir.Kind],
-        types: Mapping[str, str],
-        result: str,
-    ) -> None:
-        super().__init__(Scope(rules, function, node, kinds, types))
-        self.function, self.node, self.kinds = function, node, kinds
+    def __init__(self, scope: Scope, result: str) -> None:
+        super().__init__(scope)
+        self.function, self.node, self.kinds = scope.function, scope.node, scope.kinds
         self.result = result
         self._assumed = dict(self.scope.types)
         self._counters: set[str] = set()  # variables of loops only

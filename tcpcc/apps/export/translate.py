@@ -17,7 +17,7 @@ from typing import Any
 
 from tcpcc.apps.export import ir
 from tcpcc.apps.export.ir import FLOAT, INT, NONE, RECORDS
-from tcpcc.apps.export.scope import Target
+from tcpcc.apps.export.scope import Scope, Target
 from tcpcc.apps.export.statements import SampleWrittenError, Statements, WiderTypeError
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import STREAM_FIELDS
@@ -97,7 +97,7 @@ class _Translator:
         types: dict[str, str] = {}
         result = NONE
         while True:
-            body = Statements(self, function, node, kinds, types, result)
+            body = Statements(Scope(self, function, node, kinds, types), result)
             try:
                 return body.read()
             except WiderTypeError:

@@ -55,6 +55,15 @@ def test_a_sender_is_that_of_its_own_world(data):
     assert found == data.packets.atlas.sender_image(world, 0)
 
 
+def test_each_table_of_the_fluid_model_has_its_pointer(data):
+    """An empty table may begin where another one does, and all tables are one after the other."""
+    (fluid,) = data.fluid.worlds[:1]
+    tables = fluid.world.tables
+    used = {f"tables.{name}" for name, table in tables.items() if table.size}
+    assert used < {f"tables.{name}" for name in tables}
+    assert used <= data.fluid.atlas.later(fluid).keys()
+
+
 def test_a_scenario_with_jitter_and_counts_keeps_its_results():
     scenario = tc.Scenario(NET, [tc.Flow("bbr3", count=2, jitter=1), tc.CBR("1 Mbps", on=[(2, 9)])],
                            duration=10, seed=3)  # fmt: skip

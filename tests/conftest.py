@@ -1,11 +1,12 @@
 """Which tests run: `make test` leaves out those marked `papers`, `make papers` runs only these.
 
 With `-m papers` the papers' numbers come from all seeds, else from two. What a module registers is
-forgotten after it.
+forgotten after it, and the figures that it drew are closed.
 """
 
 import functools
 import gc
+import sys
 
 import conservation
 import hypothesis
@@ -60,6 +61,14 @@ def registries():
     yield
     for table, known, by in before:
         table._known, table._by = known, by
+
+
+@pytest.fixture(scope="module", autouse=True)
+def figures():
+    """With more than 20 open, matplotlib warns, and `test_plots.py` takes that for an error."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session", autouse=True)

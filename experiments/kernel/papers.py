@@ -40,7 +40,6 @@ from experiments.tcp_fusion import scenarios as fusion
 from experiments.westwood_rbe import scenarios as westwood
 
 DATA = File(__file__).parent.parent / "data" / "kernel_papers.json.gz"
-BAND = 1.5  # packets, half width of the band in which a window has settled
 OWN = "reno"  # the kernel's own congestion control, not exported
 SHIFTS = np.linspace(0, 0.9, 10)  # s, delays of the second flow's start in our runs
 
@@ -116,11 +115,11 @@ def ratio(after: float) -> Number:
 
 
 def settling(begin: float, end: float) -> Number:
-    """Time from `begin` until the window stays within `BAND` of its value at `end`, s."""
+    """Time from `begin` until the window settles at its value at `end`, s."""
 
     def measure(senders: Sequence[Sender]) -> float:
         (sender,) = senders[:1]
-        return tc.metrics.convergence_time(sender.time, sender.cwnd, begin, end, BAND)
+        return tc.metrics.convergence_time(sender.time, sender.cwnd, begin, end)
 
     return measure
 

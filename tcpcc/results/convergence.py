@@ -5,6 +5,8 @@ rate averaged over whole cycles has. So each measure here takes means over a sli
 width, which `averaging_time` chooses: up to ten cycles, where a cycle is the time between loss
 events, and at least ten round trips, for controllers without losses.
 
+The time in which a window settles, such as that of Vegas, is `metrics.convergence_time`.
+
 Times count from an event, such as the start or the end of a flow, to the middle of the first window
 that satisfies the criterion; they are 0 if the first window after the event does. Their resolution
 is therefore half the width.

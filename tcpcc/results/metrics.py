@@ -21,6 +21,10 @@ from tcpcc.errors import ScenarioError, nonnegative, positive, probability
 TAIL = 0.05
 """Fraction at the end of a time window from which `convergence_time` takes the final value."""
 
+BAND = 1.5
+"""Half width of the band in which `convergence_time` calls a window settled, packets; it gives the
+times published in the Quick Vegas paper."""
+
 
 def jain_index(
     x: ArrayLike, fair: ArrayLike | None = None, count: ArrayLike | None = None
@@ -152,7 +156,7 @@ def coefficient_of_variation(x: ArrayLike, width: ArrayLike | None = None) -> fl
 
 
 def convergence_time(
-    time: ArrayLike, cwnd: ArrayLike, event: float, end: float | None = None, band: float = 1.5
+    time: ArrayLike, cwnd: ArrayLike, event: float, end: float | None = None, band: float = BAND
 ) -> float:
     """Time from `event` until the window stays within `band` packets of its final value, s.
 
@@ -162,7 +166,7 @@ def convergence_time(
 
     Source: "convergence time", S. Vanichpun and W. Feng, On the transient behavior of TCP Vegas,
     ICCCN 2002: the time needed to reach a new stable state, there counted in base RTTs
-    (`in_base_rtts`). A band of 1.5 packets gives the times published in the Quick Vegas paper.
+    (`in_base_rtts`). For rates that oscillate see `results/convergence.py`.
 
     Args:
         time: times of the samples, shape [time], s, increasing.

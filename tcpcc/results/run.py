@@ -290,7 +290,7 @@ class Run:
         event: float | None = None,
         *,
         before: float | None = None,
-        band: float = 1.5,
+        band: float = metrics.BAND,
         in_base_rtt: bool = False,
     ) -> float:
         """Time from `event` until the flow's window settles; see `metrics.convergence_time`.

@@ -97,16 +97,13 @@ class PageData:
 def _measures() -> dict[str, float]:
     """The constants of the measures of a run."""
 
-    def default(function: Any, name: str) -> float:
-        return float(signature(function).parameters[name].default)
-
     return {
         "ROUNDING": ROUNDING,
-        "BAND": default(metrics.convergence_time, "band"),
+        "BAND": metrics.BAND,
         "TAIL": metrics.TAIL,
         **{
             name: getattr(convergence, name)
             for name in ("CYCLES", "LEAST", "PART", "ROUNDS", "LAST")
         },
-        "WITHIN": default(convergence.settling_time, "band"),
+        "WITHIN": float(signature(convergence.settling_time).parameters["band"].default),
     }

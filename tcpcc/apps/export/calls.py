@@ -1,4 +1,7 @@
-"""Calls in the intermediate form: of helpers, and of functions of Python, `math` and NumPy."""
+"""Calls in the intermediate form: of helpers, and of functions of Python, `math` and NumPy.
+
+What a target writes for them is in `HELPERS` of `c.py`, and in `linux.py`.
+"""
 
 from __future__ import annotations
 

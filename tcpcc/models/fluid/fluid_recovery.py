@@ -218,7 +218,10 @@ def fill_first_hole(f, now):
 
 @compiled
 def room_in_recovery(f, cwnd, out, returned):
-    """How much may be sent in this step of a recovery, in which `returned` packets returned."""
+    """How much may be sent in this step of a recovery, in which `returned` packets returned.
+
+    The last three lines are the law "prr": `may_go` in transport/recovery/rate_reduction.py.
+    """
     if uses_duplicates(f):
         return min(max(cwnd + f.inflation - f.flight, 0.0), 2 * returned) + f.repair_due
     if f.law == SACK or f.owns_window != 0:

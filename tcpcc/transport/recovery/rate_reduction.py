@@ -59,6 +59,8 @@ def begin_answer(s, f):
 def may_go(s, f, delivered, safe):
     """Packets that an ACK may send during a proportional reduction (RFC 9937, section 6.2).
 
+    The law "prr" is the same for fluid (`room_in_recovery` in models/fluid/fluid_recovery.py).
+
     Args:
         delivered: packets that the ACK reports for the first time.
         safe: SafeACK, one packet more: the cumulative ACK advances and nothing new is lost.

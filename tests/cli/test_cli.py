@@ -323,6 +323,8 @@ def one_line(capsys):
         (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
         (["reproduce", "quick_vegas", "--readme", "x.md"], "leave out the paper"),
         (["reproduce", "--accept", "--model", "packet"], "needs both models"),
+        (["reproduce", "--report", "folder"], "`make docs` builds the papers' pages"),
+        (["reproduce", "variants", "--report"], "`make docs` builds the papers' pages"),
     ],
 )
 def test_user_errors_are_one_line_and_exit_code_2(capsys, toml, arguments, message):

@@ -74,7 +74,7 @@ def _checks(case: Case, verdicts: list[tuple[str, str]], version: str) -> str:
             verdict, found = verdicts[k]
             row += [f"{MARKS.get(verdict, '✗')} {verdict}", found]
         rows.append([" ".join(cell.split()).replace("|", "\\|") for cell in row])
-    return table([*head, *([version, "found"] if verdicts else [])], rows, words=True)
+    return table([*head, *([version, "Found"] if verdicts else [])], rows, words=True)
 
 
 def on_linux(case: Case) -> Iterator[tuple[str, str]]:

@@ -131,7 +131,7 @@ class Section:
         return f"{heading(self.item)}: {name}" if name else heading(self.item)
 
     @cached_property
-    def summary(self) -> Mapping[str, Any]:
+    def summary(self) -> Mapping[Any, Any]:
         """Its row of `report.summary`."""
         return report.summary(self.records).iloc[0].to_dict()
 
@@ -177,8 +177,8 @@ class Section:
         if item.models == ("fluid",):
             return "Drawn from runs of the fluid model."
         return (
-            "Drawn from our runs. Packets are solid, fluid is dashed; rings are published numbers, "
-            "diamonds are references."
+            "Drawn from our runs. Packets are solid or filled, fluid is dashed or open; black rings "
+            "are published numbers, black diamonds are references."
         )
 
     @property
@@ -216,11 +216,6 @@ class Section:
         names = (re.sub(r"[^\w.+-]+", "_", in_words(key, item.parts)).strip("_") for key in found)
         files = (f"{self.item}/{k:03d}_{name}.toml" for k, name in enumerate(names))
         return dict(zip(files, found.values(), strict=True))
-
-    @property
-    def seeds(self) -> int:
-        """Number of different seeds."""
-        return len({scenario.seed for scenario in self.scenarios.values()})
 
     @property
     def first(self) -> tuple[str, str]:

@@ -189,7 +189,7 @@ def test_reproduce_as_json_prints_one_list_and_nothing_else(capsys, one_record):
 def test_reproduce_writes_the_scorecard(capsys, one_record, tmp_path):
     path = tmp_path / "scorecard.md"
     assert run("reproduce", "--scorecard", path) == 0
-    assert "| Vegas | 0-25 |" in path.read_text()
+    assert "](papers/quick_vegas.md) | 1 |" in path.read_text()
 
 
 def test_reproduce_accepts_numbers_as_those_expected(capsys, one_record, monkeypatch, tmp_path):

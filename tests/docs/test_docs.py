@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import experiments
 import tcpcc
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +61,10 @@ def test_the_readme_counts_what_is_registered():
         assert f"**{number} {what}**" in text
 
 
-GENERATED = ("gallery.md", "notebooks/index.md", "papers/index.md", "../conformance_cases.md")
+GENERATED = {
+    "gallery.md", "notebooks/index.md", "../conformance_cases.md",
+    *(f"papers/{name}.md" for name in ("index", *experiments.papers())),
+}  # fmt: skip
 """Pages that `make docs` writes."""
 
 

@@ -142,7 +142,7 @@ def test_a_section_and_the_list_count_the_stored_verdicts(folder, paper, model):
         judged += marks.total()
         section = section_of(folder, paper, item)
         of_model = re.findall(rf"^{SAID[model]}: (.*?) of (\d+)[.,]", section, re.M)
-        counts = ", ".join(f"{m} {marks[m]}" for m in "✓○?≈✗" if marks[m])
+        counts = ", ".join(f"{m}&nbsp;{marks[m]}" for m in "✓○?≈✗" if marks[m])
         assert of_model == ([(counts, str(marks.total()))] if marks else []), item
         if lines:
             cells = re.findall("<td>(.*?)</td>", listed[paper_page.anchor(paper, item)])

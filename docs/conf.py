@@ -50,7 +50,10 @@ WIDE = (
 html_sidebars: dict[str, list[str]] = {page: [] for page in WIDE}  # the width is for the tables
 html_theme_options["secondary_sidebar_items"] = {
     "**": ["page-toc", "sourcelink"],
-    **{page: [] for page in ("gallery", "league", "variants", "cheat_sheet", "papers/index")},
+    **{
+        page: []
+        for page in ("gallery", "league", "variants", "cheat_sheet", "scorecard", "papers/index")
+    },
 }
 html_static_path = ["static", str(STYLE)]
 html_extra_path = ["_live"]  # goes to the root of the site

@@ -176,10 +176,7 @@ class Section:
             return "Drawn from our scenarios."
         if item.models == ("fluid",):
             return "Drawn from runs of the fluid model."
-        return (
-            "Drawn from our runs. Packets are solid or filled, fluid is dashed or open; black rings "
-            "are published numbers, black diamonds are references."
-        )
+        return "Drawn from our runs."
 
     @property
     def dots(self) -> str:

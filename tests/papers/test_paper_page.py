@@ -185,8 +185,10 @@ def test_every_figure_is_shown_with_what_it_is_drawn_from(folder):
         assert (figure in section) == PAPERS[paper].items[item].has_figure
         if figure in section:
             caption = section.split(figure, 1)[1].split(":::", 1)[0]
-            of_fluid = PAPERS[paper].items[item].models == ("fluid",)
-            assert ("Packets are solid" in caption) != of_fluid or "our scenarios" in caption
+            source = "scenarios" if PAPERS[paper].items[item].networks else "runs"
+            assert source in caption
+            is_of_fluid = PAPERS[paper].items[item].models == ("fluid",) and source == "runs"
+            assert ("of the fluid model" in caption) == is_of_fluid
             title = PAPERS[paper].published.titles.get(item, "")
             assert f":alt: {report.heading(item)}{': ' * bool(title)}{title}\n" in caption
 

@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiments.harness.papers", lambda: with_one_scenario(PAPERS))
         patch.setattr("tcpcc.models.simulate", no_simulation)
-        patch.setattr("experiments.dots.LINE", 0.05)  # inches: small pictures are quickly drawn
+        patch.setattr("experiments.dots._panel", lambda *arguments: None)  # empty pictures, quickly
         paper_page.write(folder)
     return folder
 

@@ -18,9 +18,8 @@ from types import ModuleType
 import numpy as np
 import xarray as xr
 
-import experiments
 import tcpcc as tc
-from experiments import conformance_page, paper_page
+from experiments import conformance_page, harness, paper_page
 from experiments.quick_vegas import scenarios
 from tcpcc import plots
 from tcpcc.apps.browser.control import CONTROLS
@@ -541,16 +540,13 @@ def _drawing() -> dict[str, str]:
     return {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": path}
 
 
-PAPERS_ARE_MADE_OF = (".py", ".toml", ".csv", ".md", ".html", ".gz")
-
-
 def write_papers(docs: Path) -> None:
-    """The papers' pages and the conformance kit's, again if `experiments` or the package has
-    changed."""
-    room = Path(experiments.__file__).parent
-    files = sorted(file for file in room.rglob("*") if file.suffix in PAPERS_ARE_MADE_OF)
+    """The papers' pages and the conformance kit's, again if what they are made of has changed."""
+    kinds = (".py", ".toml", ".csv", ".md", ".html", ".gz")
+    files = [file for file in sorted(harness.HERE.rglob("*")) if file.suffix in kinds]
+    figures = [file.name for file in sorted(harness.FIGURES.iterdir())]
     made_from = docs / "papers" / "made_from.key"
-    key = digest(_code_digest(), *(file.read_bytes() for file in files))
+    key = digest(_code_digest(), *figures, *(file.read_bytes() for file in files))
     if made_from.exists() and made_from.read_text() == key:
         return
     paper_page.write(docs / "papers")

@@ -78,6 +78,15 @@ def test_the_league_is_sorted_and_filtered_in_the_browser(site):
         assert fails != sorted(fails, key=int, reverse=True)
 
 
+AWAY = """
+all => all.filter(letter => {
+  const own = letter.getBoundingClientRect(), cell = letter.closest("td").getBoundingClientRect();
+  return own.top < cell.top - 10 || own.bottom > cell.bottom + 10;
+}).length
+"""
+"""Number of letters that are not beside the number that they explain."""
+
+
 @pytest.mark.papers
 def test_every_paper_is_shown_and_its_numbers_are_coloured(site):
     with browser() as chromium:
@@ -94,6 +103,7 @@ def test_every_paper_is_shown_and_its_numbers_are_coloured(site):
                 "e => getComputedStyle(e).backgroundColor"
             )
             assert colour == "rgb(230, 244, 234)"
+            assert page.locator(".tcpcc-table td sup").evaluate_all(AWAY) == 0
 
 
 @pytest.mark.papers

@@ -60,21 +60,22 @@ def _about(case: Case) -> Iterator[str]:
 
 
 def _checks(case: Case, verdicts: list[tuple[str, str]], version: str) -> str:
-    """The envelope as a table, with what `verdicts` says of each check."""
-    head = ["Check", "Measured", "Envelope", "Reason"]
-    rows = []
+    """The envelope as a table, with what `verdicts` says of each check; then the reasons."""
+    head = ["Check", "Measured", "Envelope", *([version, "Found"] if verdicts else [])]
+    rows, reasons = [], []
     for k, check in enumerate(case.checks):
-        reason = check.reason
+        row = [check.name, f"`{check.measured}`", check.envelope]
+        if verdicts:
+            verdict, found = verdicts[k]
+            row += [f"{MARKS.get(verdict, '✗')} {verdict}", found]
+        rows.append([cell.replace("|", "\\|") for cell in row])
+        reason = f"- *{check.name}*: {check.reason}"
         if check.source != case.source:
             reason += f" ({check.source})"
         if check.exception:
             reason += f" **tcpcc's sender leaves it:** {check.exception}"
-        row = [check.name, f"`{check.measured}`", check.envelope, reason]
-        if verdicts:
-            verdict, found = verdicts[k]
-            row += [f"{MARKS.get(verdict, '✗')} {verdict}", found]
-        rows.append([" ".join(cell.split()).replace("|", "\\|") for cell in row])
-    return table([*head, *([version, "Found"] if verdicts else [])], rows, words=True)
+        reasons.append(" ".join(reason.split()))
+    return "\n".join([table(head, rows, words=True), "", *reasons])
 
 
 def on_linux(case: Case) -> Iterator[tuple[str, str]]:

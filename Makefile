@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Marks of what is installed: everything, and what `reproduce` and `report` need.
+# Marks of what is installed: everything, and what `reproduce` needs.
 READY := .venv/ready
 REPRODUCING := .venv/ready-to-reproduce
 OLDEST := .oldest
@@ -10,7 +10,7 @@ OLDEST := .oldest
 IN_PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce report accept test pytest coverage papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
+.PHONY: setup reproduce accept test pytest coverage papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
 
 setup: $(READY)
 
@@ -36,11 +36,6 @@ $(REPRODUCING): pyproject.toml
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
 	@$(BIN)/python -m experiments.everything
-
-# Every table and figure as pages to look at: open report/index.html. Uses what `reproduce` has kept.
-report: $(REPRODUCING)
-	$(BIN)/tcpcc reproduce --report report
-	@echo "open report/index.html"
 
 # The numbers and verdicts that tests hold every run to, first those of all seeds, then the sample of
 # a few, and all that shows them; `git diff experiments/data` shows what moved. After causes have been
@@ -111,8 +106,8 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
-# The site in docs/_build/html. The pictures of the gallery are drawn again if the package has changed:
-# two minutes more.
+# The site in docs/_build/html; the papers are in docs/_build/html/papers. The pictures of the gallery are
+# drawn again if the package has changed: two minutes more.
 docs: $(READY)
 	$(BIN)/sphinx-build --quiet --fail-on-warning --builder html docs docs/_build/html
 
@@ -135,7 +130,7 @@ bench: $(READY)
 	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only --benchmark-columns=median,rounds
 
 clean:
-	rm -rf docs/_build docs/_live docs/_reference docs/controllers docs/notebooks docs/thumbnails.txt docs/gallery.md
+	rm -rf docs/_build docs/_live docs/_reference docs/controllers docs/notebooks docs/papers docs/conformance_cases.md docs/thumbnails.txt docs/gallery.md
 	rm -f docs/gallery/*.md docs/gallery/*.png docs/gallery/*.key
 	rm -rf .venv $(OLDEST) .cache build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import tcpcc
+from experiments.paper_table import STYLE
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -14,6 +15,7 @@ from pages import (  # noqa: E402
     write_controllers,
     write_gallery,
     write_notebooks,
+    write_papers,
     write_rules,
     write_simulators,
     write_tables,
@@ -43,16 +45,19 @@ html_theme_options = {
 }
 WIDE = (
     "index", "gallery", "models", "scorecard", "coverage", "statements", "variants", "league",
-    "bbr_cubic", "ifip25", "pam25", "cheat_sheet",
+    "bbr_cubic", "ifip25", "pam25", "cheat_sheet", "conformance_cases", "papers/*",
 )  # fmt: skip
 html_sidebars: dict[str, list[str]] = {page: [] for page in WIDE}  # the width is for the tables
 html_theme_options["secondary_sidebar_items"] = {
     "**": ["page-toc", "sourcelink"],
-    **{page: [] for page in ("gallery", "league", "variants", "cheat_sheet")},
+    **{
+        page: []
+        for page in ("gallery", "league", "variants", "cheat_sheet", "scorecard", "papers/index")
+    },
 }
-html_static_path = ["static"]
+html_static_path = ["static", str(STYLE)]
 html_extra_path = ["_live"]  # goes to the root of the site
-html_css_files = ["site.css"]
+html_css_files = [STYLE.name, "site.css"]
 html_js_files = ["sort.js"]
 
 nb_render_markdown_format = "gfm"  # tables in outputs
@@ -69,5 +74,6 @@ write_controllers(HERE)
 write_rules(HERE)
 write_tables(HERE)
 write_notebooks(HERE)
+write_papers(HERE)
 write_gallery(HERE)
 write_simulators(HERE / "_live" / "simulators")

@@ -1,4 +1,4 @@
-"""Pages generated from the package: one per controller, what rules may read, the notebooks."""
+"""Pages generated from the package: controllers, what rules may read, papers, the notebooks."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import numpy as np
 import xarray as xr
 
 import tcpcc as tc
+from experiments import conformance_page, harness, paper_page
 from experiments.quick_vegas import scenarios
 from tcpcc import plots
 from tcpcc.apps.browser.control import CONTROLS
@@ -537,6 +538,20 @@ def _drawing() -> dict[str, str]:
     root = str(Path(tc.__file__).parents[1])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": path}
+
+
+def write_papers(docs: Path) -> None:
+    """The papers' pages and the conformance kit's, again if what they are made of has changed."""
+    kinds = (".py", ".toml", ".csv", ".md", ".html", ".gz")
+    files = [file for file in sorted(harness.HERE.rglob("*")) if file.suffix in kinds]
+    figures = [file.name for file in sorted(harness.FIGURES.iterdir())]
+    made_from = docs / "papers" / "made_from.key"
+    key = digest(_code_digest(), *figures, *(file.read_bytes() for file in files))
+    if made_from.exists() and made_from.read_text() == key:
+        return
+    paper_page.write(docs / "papers")
+    _write(docs / "conformance_cases.md", conformance_page.page())
+    made_from.write_text(key)
 
 
 def write_notebooks(docs: Path) -> None:

@@ -162,8 +162,8 @@ def markdown(records: Sequence[Record]) -> str:
         "*Written by `make reproduce` from `experiments/data/places.toml`.*",
         "",
         "Every table, figure and equation of the five papers. An item is in"
-        " `experiments/<paper>/__init__.py`; [the scorecard](scorecard.md) has its numbers, causes"
-        " and loose matches. A file is in `tcpcc/`; the number behind it is that of its docstring."
+        " `experiments/<paper>/__init__.py`; [the paper's page](papers/index.md) has its numbers"
+        " and causes. A file is in `tcpcc/`; the number behind it is that of its docstring."
         " *Reproduced* counts are of all published numbers of the item, printed or inferred.",
     ]
     for name, paper in papers().items():

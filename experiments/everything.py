@@ -93,7 +93,7 @@ def main(steps: Sequence[Step] = STEPS) -> int:
                 summary += out.getvalue().rpartition("\n\n")[2]
         bar.begin("done", ())
     print(summary)
-    print("all controllers: docs/variants.md; make report writes HTML pages")
+    print("all controllers: docs/variants.md; make docs builds a page per paper")
     return 0
 
 

@@ -1,29 +1,19 @@
-"""Keys of a paper's runs: what their parts mean, without the seed, and in words."""
+"""Keys of a paper's runs in words."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 SEED = "seed"
-
-
-def without_seed(key: Any, parts: Sequence[str] = ()) -> Hashable:
-    """The key without its seed, equal for runs that differ in nothing else.
-
-    Args:
-        key: key of a run.
-        parts: names of its parts, as in `harness.Item`.
-    """
-    at = _seed_at(key, parts)
-    return key if at is None else (*key[:at], *key[at + 1 :])
 
 
 def in_words(key: Any, parts: Sequence[str] = (), seed: bool = True) -> str:
     """A key as text: numbers with the names of their parts, and the seed last.
 
     Args:
-        key, parts: as in `without_seed`.
+        key: key of a run.
+        parts: names of its parts, as in `harness.Item`.
         seed: whether to name the seed.
     """
     at = _seed_at(key, parts)

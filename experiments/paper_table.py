@@ -217,8 +217,9 @@ class PaperTable:
 
 
 def place(item: str, row: str, column: str) -> str:
-    """HTML anchor of a cell."""
-    return re.sub(r"\W+", "-", "-".join((item, row, column))).strip("-")
+    """HTML anchor of a cell; "+20%" and "-20%", "Vegas" and "Vegas*" differ."""
+    text = "-".join((item, row, column)).replace("+", "plus").replace("*", "star")
+    return re.sub(r"\W+", "-", text).strip("-")
 
 
 def _layout(records: Sequence[Record]) -> published.Layout:

@@ -133,7 +133,7 @@ def _grades() -> list[str]:
 
 
 def markdown(records: Sequence[Record]) -> str:
-    """The scorecard as Markdown: a summary, then all numbers, with causes below each table."""
+    """The scorecard as Markdown: counts by paper, and what the verdicts mean."""
     lines = [
         "# Scorecard",
         "",
@@ -143,10 +143,11 @@ def markdown(records: Sequence[Record]) -> str:
         "",
         f"Written by `make reproduce`. {EXPLANATION}",
         "",
-        "Each difference states its cause and the test that computes the evidence, or says that it "
-        "is not traced. A number is followed by its standard deviation and, in brackets, its range "
-        "over seeds or start times that the paper does not give. Tolerances and their reasons are "
-        "in `experiments/data/`.",
+        "[A page per paper](papers/index.md) has every number with its tolerance, error and spread."
+        " Each difference states its cause and the test that computes the evidence, or says that it"
+        " is not traced.",
+        "",
+        explained_markdown(records),
         "",
         "## The other numbers",
         "",
@@ -161,22 +162,7 @@ def markdown(records: Sequence[Record]) -> str:
         f"[Statements](statements.md). {statements.RULE}",
         "",
         statements.overview_markdown(records),
-        "",
-        "## By table and figure",
-        "",
-        f"Numbers by verdict ({' / '.join(VERDICTS)}), and the median error of the published "
-        "numbers.",
-        "",
-        summary_markdown(records),
-        "",
-        explained_markdown(records),
     ]
-    known = papers()
-    for name, of_paper in groupby(records, key=lambda r: r.paper):
-        lines += ["", f"## {known[name].title}"]
-        for item, group in groupby(of_paper, key=lambda r: r.item):
-            lines += ["", f"### {heading(item)}: {known[name].published.titles[item]}", ""]
-            lines += _item_lines(list(group))
     return "\n".join(lines) + "\n"
 
 
@@ -208,8 +194,7 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
         raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r} once each")
     before, rest = text.split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    page = path.parent / "docs" / "scorecard.md"
-    table = overview_markdown(records, page.relative_to(path.parent).as_posix())
+    table = overview_markdown(records, "notebooks/{}.ipynb")
     path.write_text("\n\n".join([before + MARKS[0], table, MARKS[1]]) + after, encoding="utf-8")
 
 
@@ -256,12 +241,16 @@ def _counted(tested: Sequence[Record], model: str) -> dict[str, int]:
     return row
 
 
-def overview_markdown(records: Sequence[Record], page: str = "") -> str:
+PAGE = "papers/{}.md"
+"""A paper's page in the documentation."""
+
+
+def overview_markdown(records: Sequence[Record], page: str = PAGE) -> str:
     """The strict count of `overview` as a Markdown table, and the other numbers in two sentences.
 
     Args:
         records: records of any papers.
-        page: the page with the papers' sections.
+        page: what a paper's title links to, with {} for its name.
     """
     head = ["Paper", "Printed numbers", "Reproduced by packets", "by fluid"]
     head += ["Within 10 % of print: packets", "fluid", "Claims that hold in packets", "in fluid"]
@@ -311,12 +300,9 @@ def _with_total(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [*rows, {**total, "paper": ""}]
 
 
-def _named(paper: str, page: str = "") -> str:
-    """The paper's title with a link to its section; "All" for none."""
-    if not paper:
-        return "All"
-    title = papers()[paper].title
-    return f"[{title}]({page}#{_anchor(title)})"
+def _named(paper: str, page: str = PAGE) -> str:
+    """The paper's title with a link; "All" for none."""
+    return f"[{papers()[paper].title}]({page.format(paper)})" if paper else "All"
 
 
 def _share(row: dict[str, Any], name: str, part: str, whole: str) -> str:
@@ -361,11 +347,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]], words: bool = Fals
         "|---|" + ("---|" if words else "--:|") * (len(head) - 1),
     ]
     return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
-
-
-def _anchor(title: str) -> str:
-    """Anchor of a heading in GitHub's and MyST's style."""
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def summary_markdown(records: Sequence[Record]) -> str:
@@ -465,10 +446,6 @@ def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def markdown_table(records: Sequence[Record]) -> str:
     """The numbers of one item as Markdown, with the causes below."""
-    return "\n".join(_item_lines(records))
-
-
-def _item_lines(records: Sequence[Record]) -> list[str]:
     lines = [
         "| | | Unit | Published | Tolerance | Packet | | Fluid | | Fluid to packet |",
         "|---|---|---|--:|--:|--:|---|--:|---|---|",
@@ -493,7 +470,7 @@ def _item_lines(records: Sequence[Record]) -> list[str]:
     checks = published.checks(records[0].paper)
     for cause, k in notes.items():
         lines += ["", f"[{k}] {cause}" + (f" (`{checks[cause]}`)" if cause in checks else "")]
-    return lines
+    return "\n".join(lines)
 
 
 def _verdict_text(r: Record, model: str, notes: dict[str, int]) -> str:

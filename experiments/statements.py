@@ -192,8 +192,8 @@ def markdown(records: Sequence[Record]) -> str:
         "Written by `make reproduce`: every quantitative or directional statement in the texts of "
         f"{len(texts)} papers, with the cells or claims that check it. {RULE} Of the others the "
         "number of cells and claims that hold is given. Statements whose numbers cannot fail are "
-        "marked *by definition*. Cells and claims are in the [scorecard](scorecard.md), which also "
-        "gives the causes of what fails.",
+        "marked *by definition*. Cells and claims are on [the papers' pages](papers/index.md), with"
+        " the causes of what fails.",
         "",
         overview_markdown(records),
     ]

@@ -160,7 +160,7 @@ def check_options(
     Raises:
         ScenarioError: an option or an item that is not for this study.
     """
-    for name in ("report", "readme", "scorecard"):
+    for name in ("readme", "scorecard"):
         if getattr(options, name):
             raise ScenarioError(f"{name}: is for the papers; leave out {study}")
     if options.model not in ("both", *models):

@@ -42,7 +42,8 @@
     heading.setAttribute("aria-sort", up ? "ascending" : "descending");
     const body = table.tBodies[0];
     const rows = [...body.rows].map((row) => [value(columns(row)[column]), row]);
-    rows.sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]));
+    const last = (a, b) => (a[0] === "") - (b[0] === ""); // empty cells, either way
+    rows.sort((a, b) => last(a, b) || (up ? 1 : -1) * compare(a[0], b[0]));
     body.append(...rows.map((each) => each[1]));
   }
 

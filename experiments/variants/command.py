@@ -21,9 +21,8 @@ def reproduce(options: argparse.Namespace) -> None:
     Raises:
         ScenarioError: an option that papers have and this has not, or files wanted of a part.
     """
-    for name in ("report", "readme"):
-        if getattr(options, name):
-            raise ScenarioError(f"{name}: is for the papers; leave out variants")
+    if options.readme:
+        raise ScenarioError("readme: is for the papers; leave out variants")
     whole = options.item is None and options.model == "both"
     for name in ("accept", "figures", "scorecard"):
         if getattr(options, name) and not whole:

@@ -189,7 +189,7 @@ def test_reproduce_as_json_prints_one_list_and_nothing_else(capsys, one_record):
 def test_reproduce_writes_the_scorecard(capsys, one_record, tmp_path):
     path = tmp_path / "scorecard.md"
     assert run("reproduce", "--scorecard", path) == 0
-    assert "| Vegas | 0-25 |" in path.read_text()
+    assert "](papers/quick_vegas.md) | 1 |" in path.read_text()
 
 
 def test_reproduce_accepts_numbers_as_those_expected(capsys, one_record, monkeypatch, tmp_path):
@@ -323,6 +323,8 @@ def one_line(capsys):
         (["reproduce", "quick_vegas", "--scorecard", "x.md"], "leave out the paper"),
         (["reproduce", "quick_vegas", "--readme", "x.md"], "leave out the paper"),
         (["reproduce", "--accept", "--model", "packet"], "needs both models"),
+        (["reproduce", "--report", "folder"], "`make docs` builds the papers' pages"),
+        (["reproduce", "variants", "--report"], "`make docs` builds the papers' pages"),
     ],
 )
 def test_user_errors_are_one_line_and_exit_code_2(capsys, toml, arguments, message):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import experiments
 import tcpcc
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +61,10 @@ def test_the_readme_counts_what_is_registered():
         assert f"**{number} {what}**" in text
 
 
-GENERATED = ("gallery.md", "notebooks/index.md")
+GENERATED = {
+    "gallery.md", "notebooks/index.md", "../conformance_cases.md",
+    *(f"papers/{name}.md" for name in ("index", *experiments.papers())),
+}  # fmt: skip
 """Pages that `make docs` writes."""
 
 
@@ -103,6 +107,29 @@ def test_generated_tables_are_current(monkeypatch):
 
     assert (ROOT / "docs" / "fields.md").read_text() == pages.fields_page()
     assert (ROOT / "docs" / "names.md").read_text() == pages.names_page()
+
+
+def test_papers_are_written_again_only_if_something_has_changed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import pages
+
+    written = []
+    monkeypatch.setattr(pages.conformance_page, "page", lambda: "# Cases\n")
+    data = tmp_path / "experiments" / "data"
+    data.mkdir(parents=True)
+    (tmp_path / "figures").mkdir()
+    monkeypatch.setattr(pages.harness, "HERE", data.parent)
+    monkeypatch.setattr(pages.harness, "FIGURES", tmp_path / "figures")
+    monkeypatch.setattr(pages.paper_page, "write", lambda to: written.append(to))
+    (tmp_path / "papers").mkdir()
+    for number, change in enumerate(("data/x.csv", "y.py", "../figures/z.png", "x.pyc"), 1):
+        for _ in range(2):
+            pages.write_papers(tmp_path)
+            assert len(written) == number
+        (data.parent / change).write_text("1")
+    pages.write_papers(tmp_path)
+    assert len(written) == number  # a .pyc counts for nothing
+    assert (tmp_path / "conformance_cases.md").exists()
 
 
 MODULES = [p for p in (ROOT / "tcpcc").rglob("*.py") if p.stem != "__init__"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from browser import browser
 
+import experiments
 import tcpcc as tc
 from experiments import response
 from tcpcc.controllers import CONTROLLERS
@@ -27,10 +28,7 @@ def site(tmp_path_factory):
         shutil.copytree(
             ROOT / name, folder / name, ignore=shutil.ignore_patterns("_*", "controllers")
         )
-    (folder / "figures").mkdir()
-    for page in (ROOT / "docs").glob("*.md"):  # figures that pages show
-        for figure in re.findall(r"\.\./(figures/\w+\.png)", page.read_text()):
-            shutil.copyfile(ROOT / figure, folder / figure)
+    (folder / "figures").symlink_to(ROOT / "figures")
     pages, out = folder / "docs", folder / "html"
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning"]
     done = subprocess.run([*command, str(pages), str(out)], capture_output=True, text=True)
@@ -80,6 +78,55 @@ def test_the_league_is_sorted_and_filtered_in_the_browser(site):
         assert fails != sorted(fails, key=int, reverse=True)
 
 
+AWAY = """
+all => all.filter(letter => {
+  const own = letter.getBoundingClientRect(), cell = letter.closest("td").getBoundingClientRect();
+  return own.top < cell.top - 10 || own.bottom > cell.bottom + 10;
+}).length
+"""
+"""Number of letters that are not beside the number that they explain."""
+
+
+@pytest.mark.papers
+def test_every_paper_is_shown_and_its_numbers_are_coloured(site):
+    with browser() as chromium:
+        page = chromium.new_page()
+        for name, paper in experiments.papers().items():
+            page.goto((site / "papers" / f"{name}.html").as_uri())
+            images = page.locator("article img").evaluate_all(
+                "all => Promise.all(all.map(x => (x.loading = 'eager', x.decode())"
+                ".then(() => x.naturalWidth)))"
+            )
+            assert len(images) >= sum(item.has_figure for item in paper.items.values())
+            assert all(width > 300 for width in images)
+            colour = page.locator(".tcpcc-table td.good").first.evaluate(
+                "e => getComputedStyle(e).backgroundColor"
+            )
+            assert colour == "rgb(230, 244, 234)"
+            assert page.locator(".tcpcc-table td sup").evaluate_all(AWAY) == 0
+
+
+@pytest.mark.papers
+def test_the_list_of_tables_and_figures_is_sorted_and_filtered(site):
+    with browser() as chromium:
+        page = chromium.new_page()
+        page.goto((site / "papers" / "index.html").as_uri())
+        rows = page.locator(".papers tbody tr:visible")
+        assert rows.count() == sum(len(p.items) for p in experiments.papers().values())
+        page.locator(".papers thead th", has_text="✗").first.click()
+        page.locator(".papers thead th", has_text="✗").first.click()  # falling
+        cells = rows.locator("td:nth-child(8)").all_text_contents()
+        deviations = [int(text or 0) for text in cells]  # an empty cell comes last
+        assert deviations == sorted(deviations, reverse=True)
+        assert deviations[0] > 10
+        page.get_by_role("searchbox", name="show only rows").fill("fairness")
+        assert 2 < rows.count() < 40
+        rows.first.locator("a").click()
+        assert "papers/" in page.url
+        anchor = page.url.partition("#")[2]
+        assert page.locator(f"#{anchor}").count() == 1
+
+
 @pytest.mark.papers
 def test_every_script_of_the_gallery_has_drawn_its_picture(site):
     front = (site / "index.html").read_text()
@@ -104,7 +151,8 @@ def test_the_header_names_the_four_kinds_of_documentation(site):
 
 WIDTHS = (500, 1280, 1920)
 WIDE = ("index", "gallery", "league", "variants", "scorecard", "names", "guides/senders",
-        "guides/coming_from", "notebooks/variants", "controllers/cubic", "api")  # fmt: skip
+        "guides/coming_from", "notebooks/variants", "controllers/cubic", "api", "papers/index",
+        "papers/red_fairness", "conformance_cases")  # fmt: skip
 
 
 @pytest.mark.papers

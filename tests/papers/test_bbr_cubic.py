@@ -370,7 +370,7 @@ def test_the_page_has_todays_numbers():
 def test_unknown_items_and_other_options_are_refused():
     import argparse
 
-    base = dict.fromkeys(("report", "readme", "scorecard", "accept", "figures", "json"), None)
+    base = dict.fromkeys(("readme", "scorecard", "accept", "figures", "json"), None)
     with pytest.raises(ScenarioError, match="unknown item of bbr_cubic 'share'"):
         command.reproduce(argparse.Namespace(**base, model="both", item="share"))
     with pytest.raises(ScenarioError, match="unknown model of bbr_cubic 'hybrid'"):

@@ -119,7 +119,7 @@ def test_the_page_has_todays_numbers():
 
 
 def test_unknown_items_and_other_options_are_refused():
-    base = dict.fromkeys(("report", "readme", "scorecard", "accept", "figures", "json"), None)
+    base = dict.fromkeys(("readme", "scorecard", "accept", "figures", "json"), None)
     with pytest.raises(ScenarioError, match="unknown item of pam25 'share': did you mean"):
         command.reproduce(argparse.Namespace(**base, model="both", item="share"))
     with pytest.raises(ScenarioError, match="unknown model of pam25 'hybrid'"):

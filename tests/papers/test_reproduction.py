@@ -170,7 +170,7 @@ def test_scorecard_and_readme_are_of_these_numbers():
     found, root = of_all(), Path(experiments.__file__).parents[1]
     assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
     readme = (root / "README.md").read_text()
-    assert experiments.report.overview_markdown(found, "docs/scorecard.md") in readme
+    assert experiments.report.overview_markdown(found, "notebooks/{}.ipynb") in readme
 
 
 def test_the_readme_tells_accepted_numbers():

@@ -29,9 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(parser, "--model", default="both", help="packet, fluid or both (default)")
     add(parser, "--json", "--verbose")
     parser.add_argument("--figures", action="store_true", help="draw the figures into figures/")
-    parser.add_argument(
-        "--report", type=Path, metavar="FOLDER", help="write a report as HTML pages"
-    )
+    parser.add_argument("--report", nargs="?", const=True, help=argparse.SUPPRESS)  # former option
     parser.add_argument(
         "--scorecard", type=Path, metavar="X.md", help="write the scorecard as Markdown"
     )
@@ -45,7 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-
+    if options.report:
+        raise ScenarioError("report: `make docs` builds the papers' pages, docs/_build/html/papers")
     warnings.simplefilter("ignore", ModelWarning)
     book = experiments()
     if options.paper in book.STUDIES:
@@ -70,10 +69,6 @@ def run(options: argparse.Namespace) -> None:
             print(f"drew {file}", file=sys.stderr)
 
     records = book.reproduce(options.paper, options.item, options.model, watch=watch)
-    if options.report:
-        build = import_module("experiments.site").build
-        page = build(records, options.report, options.paper, options.item)
-        print(f"wrote {page}", file=sys.stderr)
     if options.scorecard:
         book.write(records, options.scorecard)
         print(f"wrote {options.scorecard}", file=sys.stderr)
@@ -94,7 +89,6 @@ def run(options: argparse.Namespace) -> None:
     for what, place in (
         ("every number", options.scorecard),
         ("figures", "figures/" if options.figures else None),
-        ("pages", options.report and options.report / "index.html"),
     ):
         if place:
             print(f"{what}: {place}")

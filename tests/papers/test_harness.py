@@ -140,6 +140,15 @@ def test_the_strict_count_leaves_out_undecided_numbers_and_loose_matches():
     assert told == [3, 1, 1, 1]
 
 
+def test_a_single_run_whose_other_starts_leave_the_tolerance_is_told():
+    one = cell()  # 0.5, of which 0.03 is accepted
+    for low, seeds, depends in ((0.48, None, False), (0.4, None, True), (0.4, 16, False)):
+        number = Measured(0.51, low, 0.52, 0.01, seeds)
+        found = record(one, {"packet": {one.key: number}, "fluid": {one.key: number}})
+        assert found.verdict == "reproduced"
+        assert [report.depends_on_start(found, m) for m in judging.MODELS] == [depends] * 2
+
+
 def test_a_cell_by_definition_is_shown_but_not_counted():
     """A number divided by itself says nothing about a model, whatever the value."""
     cell = next(c for c in published.of("tcp_vegas").cells if c.by_definition)

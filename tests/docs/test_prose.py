@@ -146,3 +146,13 @@ def test_the_readme_says_how_long_make_reproduce_takes():
     minutes = sum(sum(step.minutes) for step in everything.STEPS)
     (line,) = re.findall("^make reproduce .*", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert f"about {minutes:.0f} minutes on 2 cores" in line
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_cause_has_no_number_of_a_table(paper):
+    ours = [n for r in expected.records_of(paper) for n in (r.packet, r.fluid) if n is not None]
+    cells = published.of(paper).cells
+    printed = {float(cell.published) for cell in cells if cell.published}
+    causes = {c.text for cell in cells for c in (cell.cause, cell.fluid_cause) if c}
+    found = {text: repeated(text, ours, printed) for text in causes}
+    assert {text: numbers for text, numbers in found.items() if numbers} == {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -158,7 +158,7 @@ def reproduce(
         progress: show one progress bar for all papers and models, with the remaining time; default
             on a terminal only.
         watch: called with each paper and its records as soon as they are complete. With several
-            papers it is called first with the first item of the first paper, for an early result.
+            papers it is called first with the quickest of their first items, for an early result.
 
     Returns:
         One record per cell, in the order of the data files.
@@ -170,11 +170,11 @@ def reproduce(
     chosen = papers_of(paper)
     settings: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     if watch is not None and len(chosen) > 1 and cache is not None:
-        first = chosen[0].cells()[0].item
-        if jobs != 1 and any(stored_numbers(chosen[0], first, m, cache) is None for m in MODELS):
+        sample, first = min(((entry, entry.cells()[0].item) for entry in chosen), key=_work_of)
+        if jobs != 1 and any(stored_numbers(sample, first, m, cache) is None for m in MODELS):
             _compile()
-        for of_item in _judged([(chosen[0], {first})], model, settings, "a sample"):
-            watch(chosen[0], first, of_item)
+        for of_item in _judged([(sample, {first})], model, settings, "a sample"):
+            watch(sample, first, of_item)
     records: list[Record] = []
     chosen_items = [(entry, items_of(entry, item)) for entry in chosen]
     for entry, of_paper in zip(chosen, _judged(chosen_items, model, settings), strict=True):
@@ -221,7 +221,8 @@ def _overall_bar(work: float, progress: bool | None) -> Any:
 def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], None, None]:
     """Yield the numbers of each step; steps overlap.
 
-    The next step is simulated while the numbers of the current one are measured and used.
+    The next step is prepared while the current one is simulated, and simulated while the numbers of
+    the current one are measured and used.
     """
     step = next(steps, None)
     with ExitStack() as under_way:
@@ -229,6 +230,8 @@ def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], 
             under_way.enter_context(step).begin()
         while step is not None:
             following = next(steps, None)
+            if following is not None:
+                following.prepare()
             step.wait(under_way.enter_context(following).begin if following else None, bar)
             yield step.numbers()
             step = following
@@ -268,9 +271,8 @@ class Step:
                 continue
             self._stored |= {(name, *k): Measured(*values) for k, values in numbers.items()}  # type: ignore[arg-type]
         self._scenarios = scenarios_of(paper, self._missing)
-        self._simulations = _simulations(self._scenarios, model, cache, jobs)
         self._runs: dict[str, dict[Any, Run]] = {}
-        self._alone = jobs == 1
+        self._jobs = jobs
         self._work = [_work(scenario) for scenario in self._scenarios.values()]
         self.work = sum(self._work)
 
@@ -280,9 +282,17 @@ class Step:
     def __exit__(self, *error: object) -> None:
         self._simulations.__exit__(*error)
 
+    @cached_property
+    def _simulations(self) -> Simulations:
+        return _simulations(self._scenarios, self._model, self._cache, self._jobs)
+
+    def prepare(self) -> None:
+        """Find the names under which runs are saved: a millisecond for each scenario."""
+        _ = self._simulations
+
     def begin(self) -> None:
         """Start the simulations in the background."""
-        if len(self._scenarios) >= MANY and not self._alone:
+        if len(self._scenarios) >= MANY and self._jobs != 1:
             _compile()
         self._simulations.begin()
 
@@ -315,6 +325,12 @@ class Step:
 def _work(scenario: Scenario) -> float:
     """Simulated time of all flows of a scenario, s."""
     return scenario.duration * sum(getattr(flow, "count", 1) for flow in scenario.flows)
+
+
+def _work_of(place: tuple[Paper, str]) -> float:
+    """The same of all scenarios of an item."""
+    paper, item = place
+    return sum(map(_work, paper.items[item].scenarios().values()))
 
 
 @cache

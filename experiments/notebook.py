@@ -58,7 +58,7 @@ def open(
         quick: use a few seeds instead of all. ``TCPCC_QUICK=0`` in the environment, which
             `make reproduce` and the tests set, overrides it.
         driver: "compiled" or "simpy": what runs the events of the packet model in all tables. Both
-            give the same bits; SimPy needs about a hundred times as long, and stores no numbers.
+            give the same bits; SimPy needs 10 to 30 times as long, and stores no numbers.
         models: models of all tables and figures, of "packet" and "fluid".
 
     Raises:

@@ -200,21 +200,12 @@ def _panel(ax: Axes, title: str, rows: pd.DataFrame) -> None:
     ax.legend(fontsize=7, loc="upper left")
 
 
-def outside() -> str:
-    """A table of events and packets per CPU second, beside ns-2 where it is installed."""
-    lines = [
-        "| bottleneck | flows | packets a second | events a second | events per packet |"
-        " ns-2, packets a second | packets / ns-2 |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    speeds = bench.measure()
-    for row in speeds.to_dict("records"):
-        packets, events, ns2 = (row[f"{n} k/s"] for n in ("compiled", "events", "ns-2"))
-        others = "| |" if ns2 is None else f"{ns2 / 1e3:.2f} M | {packets / ns2:.1f} |"
-        lines.append(
-            f"| {row['Mb/s']:g} Mb/s | {row['flows']} | {packets / 1e3:.1f} M |"
-            f" {events / 1e3:.1f} M | {events / packets:.1f} | {others}"
-        )
+def events() -> str:
+    """A table of events per packet; README.md has the packets per CPU second of the same cases."""
+    lines = ["| bottleneck | flows | events per packet |", "|---|--:|--:|"]
+    for rate, flows in bench.CASES:
+        number = bench.events_per_packet(bench.scenario(rate, flows, bench.PACKETS / 10))
+        lines.append(f"| {rate / 1e6:g} Mb/s | {flows} | {number:.1f} |")
     return "\n".join(lines)
 
 
@@ -234,7 +225,7 @@ def write_page(table: pd.DataFrame, page: Path) -> None:
     """Write the tables between the marks in `page`, and the figure beside it."""
     before, rest = text_of(page).split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    filled = f"{tables(table)}\n## Events\n\n{outside()}\n"
+    filled = f"{tables(table)}\n## Events\n\n{events()}\n"
     text = f"{before}{MARKS[0]}\n\n{filled}\n{MARKS[1]}{after}"
     with whole_file(page) as part:
         part.write_text(text, encoding="utf-8")

@@ -20,11 +20,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tcpcc as tc
+from experiments import number_store
+from experiments.harness import CACHE, numbers_of
 from experiments.records import Measured
 from experiments.seeds import means, seeds_up_to
 from tcpcc.controllers import CONTROLLERS, Controller
@@ -221,9 +224,22 @@ STUDIES: Mapping[str, Any] = {
 """Scenarios by key, the seed last, and the number of a run, by study."""
 
 
-def measured(study: str, progress: bool | None = None) -> dict[Any, Measured]:
-    """Means over seeds of a study's number, by key; `progress` as in `tcpcc.sweep`."""
+def measured(study: str, progress: bool | None = None, cache: Path = CACHE) -> dict[Any, Measured]:
+    """Means over seeds of a study's number, by key; stored numbers if the code is the same.
+
+    Args:
+        study: one of `STUDIES`.
+        progress: as in `tcpcc.sweep`.
+        cache: folder of runs, beside which numbers are stored.
+    """
     make, number = STUDIES[study]
     scenarios = make()
+    place = numbers_of(cache), "bbr_cubic", study, "packet", number_store.digest(make, number)
+    stored = number_store.load(*place)
+    if stored is not None:
+        keys = dict.fromkeys(key[:-1] for key in scenarios)
+        return {key: Measured(*stored[study, str(key)]) for key in keys}  # type: ignore[arg-type]
     runs = tc.sweep(scenarios.values(), progress=progress)
-    return means(number, dict(zip(scenarios, runs, strict=True)))
+    found = means(number, dict(zip(scenarios, runs, strict=True)))
+    number_store.store(*place, {(study, str(key)): cell for key, cell in found.items()})
+    return found

@@ -302,6 +302,28 @@ def test_an_equilibrium_is_where_both_kinds_have_equal_throughput():
 # Harm, unlike RTTs, starvation
 
 
+def two_runs():
+    """Of one and of two seconds."""
+    net = tc.dumbbell("1 Mbps", "10 ms", 10)
+    return {
+        ("reno", 0.5, seed): tc.Scenario(net, [tc.Flow("reno")], duration=seed, seed=seed)
+        for seed in (1, 2)
+    }
+
+
+def whole(run):
+    return float(run.utilization())
+
+
+def test_the_notebook_takes_the_numbers_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.setitem(studies.STUDIES, "small", (two_runs, whole))
+    found = studies.measured("small", cache=tmp_path / "runs")
+    monkeypatch.setattr(tc, "sweep", lambda *_, **__: pytest.fail("it simulates again"))
+    assert studies.measured("small", cache=tmp_path / "runs") == found
+    assert list(found) == [("reno", 0.5)]
+    assert found["reno", 0.5].seeds == 2
+
+
 def harm(rate, queue, contender, seed=1):
     return studies.harm_share(
         tc.simulate(studies.harm(studies.HARM_RATES[rate], queue, contender, seed))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import expected, harness, notebook, published
+from experiments import harness, notebook, published
 from experiments.records import (
     BEYOND_CHANCE,
     NEAR_PACKETS,
@@ -89,56 +89,6 @@ def test_every_table_and_figure_is_in_its_papers_notebook(paper):
         wanted = {("compute", name)} if measured else set()
         wanted |= {("draw", name)} if item.has_figure else set()
         assert wanted <= calls
-
-
-# Prose
-
-
-PROSE_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|\.\d)")
-PLACE = re.compile(r"\b(?:tables?|figures?|sections?) [\dIV.]+(?:(?:, | and | to )[\dIV.]+)*", re.I)
-OTHERS = re.compile(r"ns-2|published|the (?:text|paper|thesis) (?:states|says|gives)", re.I)
-"""Sentences that give numbers of others."""
-
-
-def repeated(prose, ours, printed):
-    """Numbers of two digits and more in prose that a table of ours has, to the last digit."""
-    found = []
-    for sentence in re.split(r"(?<=[.;])\s|\n", prose):
-        if OTHERS.search(sentence):
-            continue
-        for match in PROSE_NUMBER.findall(PLACE.sub("", sentence)):
-            told = match.replace(",", "")
-            digits = told.replace(".", "").lstrip("0")
-            if len(digits) < 2 or ("." not in told and len(digits) < 3) or float(told) in printed:
-                continue
-            decimals = len(told.partition(".")[2])
-            if any(f"{number:.{decimals}f}" == told for number in ours):
-                found.append(match)
-    return found
-
-
-def test_a_number_of_a_table_in_prose_is_found():
-    ours, printed = [27.06, 0.5204, 118.04], {26.9}
-    assert repeated("It takes 27.06 s.", ours, printed) == ["27.06"]
-    assert repeated("The ratio is 0.52, the rate 118 KB/s.", ours, printed) == ["0.52", "118"]
-    assert repeated("In Table 0.52 and section 27.06 it is 0.5.", ours, printed) == []
-    assert repeated("The published value is 27.06. ns-2 gives 118.", ours, printed) == []
-
-
-@pytest.mark.parametrize("paper", harness.papers())
-def test_prose_has_no_number_that_a_table_has(paper):
-    """Such numbers become wrong when the table changes; `Book.text` and `Book.excerpt` compute."""
-    import nbformat
-
-    book = nbformat.read(NOTEBOOKS[0].parent / f"{paper}.ipynb", as_version=4)
-    records = expected.records_of(paper)
-    ours = [n for r in records for n in (r.packet, r.fluid) if n is not None]
-    printed = {float(cell.published) for cell in published.of(paper).cells if cell.published}
-    for cell in book.cells:
-        if cell.cell_type == "markdown":
-            assert repeated(cell.source, ours, printed) == [], cell.source
-            for line in cell.source.splitlines():
-                assert not re.match(r"\|.*\b(packets|fluid) \|", line), line
 
 
 @pytest.mark.parametrize("paper", harness.papers())

@@ -15,6 +15,8 @@ import pytest
 import experiments
 from experiments import expected, seeds
 from experiments.bbr_cubic import tables as bbr_cubic
+from experiments.kernel import compare
+from experiments.pam25 import tables as pam25
 from experiments.records import NOT_EXPLAINED, agree, needs_cause
 
 pytestmark = pytest.mark.slow
@@ -182,6 +184,11 @@ def test_the_readme_tells_accepted_numbers():
     medians = [float(row["median distance"]) for row in rows]
     told = f"by {np.median(medians):.2f} of the link (median over six networks; {max(medians):.2f}"
     assert told in words
+    mixtures = [cell for cell in pam25.s.mixtures() if cell.rival == "CUBIC ECN"]
+    near, throughputs = pam25.within(pam25.everything(), "packet", mixtures)
+    assert f"{near} of {throughputs} are within a tenth of the link" in words
+    goodput, window = (f"{100 * compare.WITHIN[name]:g} %" for name in ("goodput", "window"))
+    assert f"within {goodput} in goodput and {window} in mean window" in words
 
 
 def test_every_difference_is_explained_or_counted_as_not():

@@ -49,7 +49,7 @@ def is_near(packets, fluid):
 @pytest.mark.papers
 @pytest.mark.filterwarnings("ignore")
 def test_most_values_of_all_controllers_are_those_of_packets():
-    """Alone and beside NewReno: 416 values."""
+    """Alone and beside NewReno."""
     near = []
     for name in CONTROLLERS:
         beside = [*group(name, 2), *group("newreno", 2, "other")]

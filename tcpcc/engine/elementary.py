@@ -9,13 +9,19 @@ technique for extending the available precision, Numerische Mathematik 18, 1971)
 """
 
 import math
+from fractions import Fraction
 
 from tcpcc.engine.jit import entry, not_inlined
 
 LN2_HIGH, LN2_LOW = 0.6931471805599453, 2.3190468138462996e-17
 TERMS_LOG = 20  # of the series of atanh: 0.0295**20 < 2**-100
-TERMS_EXP = 13  # of the series of exp, for arguments below 0.011
+TERMS_EXP = 10  # of the series of exp, for arguments below 0.011: 0.011**10 / 11! < 2**-90
+LONG_TERMS = 4  # those that need twice the digits: 0.011**4 / 5! < 2**-32
 SQUARINGS = 5  # 0.35 / 2**5 = 0.011
+INVERSE_HIGH = tuple(1 / math.factorial(n) for n in range(TERMS_EXP + 1))
+INVERSE_LOW = tuple(
+    float(Fraction(1, math.factorial(n)) - Fraction(high)) for n, high in enumerate(INVERSE_HIGH)
+)
 LARGEST = 745.2  # beyond it exp() is infinite, or 0
 
 
@@ -120,11 +126,13 @@ def exponential(h, low):
     h *= scale
     low *= scale
     # exp(r) - 1, which keeps its digits: (e + 1)**2 - 1 = e (e + 2)
-    sh, sl = 0.0, 0.0
-    for n in range(TERMS_EXP, 0, -1):
-        th, tl = over(h, low, float(n), 0.0)
-        sh, sl = plus(sh, sl, 1.0, 0.0)
-        sh, sl = times(sh, sl, th, tl)
+    sh, sl = INVERSE_HIGH[TERMS_EXP], 0.0
+    for n in range(TERMS_EXP - 1, LONG_TERMS, -1):
+        sh = sh * h + INVERSE_HIGH[n]
+    for n in range(LONG_TERMS, 0, -1):
+        sh, sl = times(sh, sl, h, low)
+        sh, sl = plus(sh, sl, INVERSE_HIGH[n], INVERSE_LOW[n])
+    sh, sl = times(sh, sl, h, low)
     for _ in range(SQUARINGS):
         ph, pl = plus(sh, sl, 2.0, 0.0)
         sh, sl = times(sh, sl, ph, pl)

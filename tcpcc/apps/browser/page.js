@@ -366,8 +366,8 @@ class Page {
     for (const i of flows) if (!first.has(own(i).name)) first.set(own(i).name, (colours[i] = take(own(i).colour)));
     for (const i of flows) colours[i] ??= take(first.get(own(i).name));
     this.flowLooks = config.flows.map((flow, i) => {
-      const look = !colours[i] ? "#8a8a8a" : dark ? mixed(colours[i], "#ffffff", 0.4) : colours[i];
-      return { name: colours[i] ? this.flowName(i) : flow.name, ...this.pair(look, paper, ink) };
+      const seen = colours[i] === "#000000" ? ink : dark && colours[i] ? mixed(colours[i], ink, 0.2) : colours[i];
+      return { name: colours[i] ? this.flowName(i) : flow.name, ...this.pair(seen ?? "#8a8a8a", paper, ink) };
     });
     const grey = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
     this.queueLook = this.pair(grey, paper, ink);

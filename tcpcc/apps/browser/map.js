@@ -216,7 +216,7 @@ class ParameterMap {
   /** Shares have the colours of the two flows, others that of the page. */
   colours(of, paper, own) {
     const [first, second] = this.flows();
-    const list = of === "share" ? [second.packet.colour, paper, first.packet.colour] : [paper, own];
+    const list = of === "share" ? [second.fluid.colour, paper, first.fluid.colour] : [paper, own];
     return list.map((text) => text.length === 4 ? [...text.slice(1)].map((x) => parseInt(x + x, 16)) : [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
   }
 

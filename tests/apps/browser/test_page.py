@@ -23,7 +23,7 @@ from tcpcc.models.packet.compiled_driver import CompiledSimulation
 LARGEST = 400_000
 """Bytes of a page."""
 
-PATIENCE = 60
+PATIENCE = 300
 """s."""
 
 LEAST_ADDRESS = 2**32

@@ -328,9 +328,17 @@ def test_streams_of_random_numbers_are_those_of_the_package(page):
             assert page.evaluate("([s, w]) => streamOf(s, w)", [seed, words]) == [*record.values()]
 
 
-def test_nothing_is_loaded(page, address):
+def test_nothing_is_loaded_and_nothing_can_be_sent(page, address):
     finished(page)
     assert page.requests == [address]
+    refused = page.evaluate(
+        """new Promise((done) => {
+          document.addEventListener("securitypolicyviolation", (e) => done(e.effectiveDirective));
+          fetch("https://example.invalid").catch(() => {});
+        })"""
+    )
+    assert refused == "connect-src"
+    page.complaints.clear()
 
 
 def test_the_measures_are_those_of_a_run(page):

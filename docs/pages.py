@@ -354,9 +354,7 @@ def write_simulators(docs: Path) -> None:
     _write(docs / "front.txt", front())
     if not are_alive():
         for name in CONTROLLERS:
-            picture = docs / "controllers" / f"{name}_run.png"
-            if not picture.exists():
-                _draw_beside(name, picture)
+            _draw_beside(name, docs / "controllers" / f"{name}_run.png")
         return
     text = tc.to_html(
         scenarios.basic("vegas").replace(interval=0.1),

@@ -189,7 +189,8 @@ class Page {
   /** A slider and a field for the same number; each arrow key leads to the next rounded value. */
   slider(s, owner, key) {
     const inside = (x) => Math.min(Math.max(x, s.low), s.high);
-    const values = [...new Set(Array.from({ length: 1001 }, (_, k) => inside(valueAt(s, k / 1000))))];
+    const fine = s.log ? 200 : 1000;
+    const values = [...new Set(Array.from({ length: fine + 1 }, (_, k) => inside(valueAt(s, k / fine))))];
     const range = element("input", { type: "range", min: 0, max: values.length - 1, step: 1, id: `${s.name}-range` });
     const number = element("input", { type: "number", min: s.low, max: s.high, step: "any", id: s.name, "aria-label": `${s.label}, ${s.unit}` });
     const show = () => {

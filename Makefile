@@ -130,7 +130,8 @@ bench: $(READY)
 	$(BIN)/python -m pytest tests/benchmarks/bench_*.py --benchmark-only --benchmark-columns=median,rounds
 
 clean:
-	rm -rf docs/_build docs/_live docs/_reference docs/controllers docs/notebooks docs/papers docs/conformance_cases.md docs/thumbnails.txt docs/gallery.md
+	rm -rf docs/_build docs/_live docs/_reference docs/controllers docs/notebooks docs/papers docs/conformance_cases.md
+	rm -rf docs/front.txt docs/thumbnails.txt docs/gallery.md
 	rm -f docs/gallery/*.md docs/gallery/*.png docs/gallery/*.key
 	rm -rf .venv $(OLDEST) .cache build dist report .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

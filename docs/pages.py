@@ -31,7 +31,9 @@ from tcpcc.cli.fields import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag
+from tcpcc.engine import wasm
 from tcpcc.engine.framing import digest
+from tcpcc.errors import TcpccError
 from tcpcc.many import _code_digest
 from tcpcc.models.evidence import evidence_of, evidence_table
 from tcpcc.queues import QUEUES, discipline
@@ -256,8 +258,53 @@ def controller_page(name: str) -> str:
     )
 
 
+@cache
+def are_alive() -> bool:
+    """Whether this machine can make pages that simulate; if not, a line says so."""
+    try:
+        wasm.target()
+    except TcpccError as error:
+        print(f"docs: pictures instead of pages that simulate: {error}")
+        return False
+    return True
+
+
+def front() -> str:
+    """What the front page begins with: two simulations, or the picture of them in the README."""
+    if not are_alive():
+        return (
+            "![Vegas and Quick Vegas](../figures/fluid_versus_packet.png)\n\n"
+            "Vegas and Quick Vegas. Other traffic takes half of the 50 Mb/s link from 80 to 160 s."
+            " Solid: the packet model. Dashed: the fluid model. Both call the same rules.\n"
+        )
+    frames = [
+        f'<iframe class="simulator" title="{title}" src="simulators/front.html#{choice}show=rate">'
+        "</iframe>"
+        for title, choice in (("Vegas", ""), ("Quick Vegas", "flow.1=quick_vegas&"))
+    ]
+    return "\n".join(
+        [
+            '<div class="beside">',
+            *frames,
+            "</div>",
+            "",
+            "Vegas and Quick Vegas, simulated in this page ([how it is made](guides/web_pages.md))."
+            " Other traffic takes half of the 50 Mb/s link from 80 to 160 s. Solid: the packet"
+            " model. Dashed: the fluid model. Both call the same rules.",
+            "",
+        ]
+    )
+
+
 def _simulator(name: str) -> list[str]:
-    """A frame in which the reader simulates the controller beside Reno and CUBIC."""
+    """A frame in which the reader simulates the controller beside Reno and CUBIC; or a picture."""
+    if not are_alive():
+        return [
+            f"![{name} beside Reno and CUBIC]({name}_run.png)",
+            "",
+            f"{name} beside Reno and CUBIC in the packet model.",
+            "",
+        ]
     file = f"../simulators/{name if name in SIGNALLED else 'all'}.html"
     choice = "" if name in SIGNALLED else f"flow.1={name}"
     return [
@@ -280,9 +327,36 @@ SIGNALLED = tuple(name for name in CONTROLLERS if signals(_flow(name)) is not No
 """Controllers whose packets carry headers. A page of other controllers cannot change to them."""
 
 
-def write_simulators(folder: Path) -> None:
-    """The pages of `_simulator`: one that has most controllers, and those of `SIGNALLED`; and the
-    front page's, of Quick Vegas' section IV-A."""
+def _beside(name: str) -> tc.Scenario:
+    """A controller beside Reno and CUBIC."""
+    flow = _flow(name)
+    net = tc.dumbbell(rate="20 Mbps", delay="20 ms", buffer=100, queue=signals(flow))
+    return tc.Scenario(net, [flow, tc.Flow("reno"), tc.Flow("cubic")], duration=60)
+
+
+def _draw_beside(name: str, file: Path) -> None:
+    """A run of `_beside` in the packet model."""
+    import matplotlib.pyplot as plt
+
+    scenario = _beside(name)
+    flows = [
+        flow.replace(name=f"{flow.controller} {k}") for k, flow in enumerate(scenario.flows, 1)
+    ]
+    figure = tc.simulate(scenario.replace(flows=flows)).plot()
+    figure.savefig(file, dpi=160)
+    plt.close(figure)
+
+
+def write_simulators(docs: Path) -> None:
+    """The pages of `front` and `_simulator`, or their pictures. One page has most controllers,
+    each of `SIGNALLED` has its own; the front page's is of Quick Vegas' section IV-A."""
+    folder = docs / "_live" / "simulators"
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(docs / "front.txt", front())
+    if not are_alive():
+        for name in CONTROLLERS:
+            _draw_beside(name, docs / "controllers" / f"{name}_run.png")
+        return
     text = tc.to_html(
         scenarios.basic("vegas").replace(interval=0.1),
         controls=["rate", "delay", "controllers"],
@@ -293,12 +367,9 @@ def write_simulators(folder: Path) -> None:
     others = [name for name in CONTROLLERS if name not in SIGNALLED]
     whole = {"vegas": {"controllers": others, "title": "All controllers"}}
     for name in ("vegas", *SIGNALLED):
-        flow = _flow(name)
-        net = tc.dumbbell(rate="20 Mbps", delay="20 ms", buffer=100, queue=signals(flow))
-        flows = [flow, tc.Flow("reno"), tc.Flow("cubic")]
         controls = [one for one in CONTROLS if one != "controllers" or name in whole]
         text = tc.to_html(
-            tc.Scenario(net, flows, duration=60),
+            _beside(name),
             controls=controls,
             **whole.get(name, {"queues": [], "title": f"{name} beside Reno and CUBIC"}),
         )

@@ -9,14 +9,30 @@ technique for extending the available precision, Numerische Mathematik 18, 1971)
 """
 
 import math
+from decimal import Decimal, localcontext
 
 from tcpcc.engine.jit import entry, not_inlined
 
 LN2_HIGH, LN2_LOW = 0.6931471805599453, 2.3190468138462996e-17
 TERMS_LOG = 20  # of the series of atanh: 0.0295**20 < 2**-100
-TERMS_EXP = 13  # of the series of exp, for arguments below 0.011
-SQUARINGS = 5  # 0.35 / 2**5 = 0.011
+PARTS = 32  # of 1, for the table of exp
+TERMS_EXP = 10  # of the series of exp, for arguments below 1/64: 64**-10 / 11! < 2**-85
+LONG_TERMS = 4  # those that need twice the digits: 64**-4 / 5! < 2**-30
 LARGEST = 745.2  # beyond it exp() is infinite, or 0
+
+
+def _doubles(numbers):
+    """Each number as two doubles: those with the first and those with the further digits."""
+    high = tuple(float(x) for x in numbers)
+    return high, tuple(float(x - Decimal(h)) for x, h in zip(numbers, high, strict=True))
+
+
+with localcontext(prec=50):
+    INVERSE_HIGH, INVERSE_LOW = _doubles(
+        [1 / Decimal(math.factorial(n)) for n in range(TERMS_EXP + 1)]
+    )
+    MIDDLE = math.ceil(PARTS * LN2_HIGH / 2)
+    EXP_HIGH, EXP_LOW = _doubles([(Decimal(j) / PARTS).exp() for j in range(-MIDDLE, MIDDLE + 1)])
 
 
 @not_inlined
@@ -116,19 +132,19 @@ def exponential(h, low):
     k = math.floor(h / LN2_HIGH + 0.5)
     mh, ml = times(float(k), 0.0, LN2_HIGH, LN2_LOW)
     h, low = plus(h, low, -mh, -ml)
-    scale = 1.0 / 2**SQUARINGS
-    h *= scale
-    low *= scale
-    # exp(r) - 1, which keeps its digits: (e + 1)**2 - 1 = e (e + 2)
-    sh, sl = 0.0, 0.0
-    for n in range(TERMS_EXP, 0, -1):
-        th, tl = over(h, low, float(n), 0.0)
-        sh, sl = plus(sh, sl, 1.0, 0.0)
-        sh, sl = times(sh, sl, th, tl)
-    for _ in range(SQUARINGS):
-        ph, pl = plus(sh, sl, 2.0, 0.0)
-        sh, sl = times(sh, sl, ph, pl)
-    sh, sl = plus(sh, sl, 1.0, 0.0)
+    j = math.floor(h * PARTS + 0.5)
+    h, low = plus(h, low, -j / PARTS, 0.0)
+    # exp(r) - 1
+    sh, sl = INVERSE_HIGH[TERMS_EXP], 0.0
+    for n in range(TERMS_EXP - 1, LONG_TERMS, -1):
+        sh = sh * h + INVERSE_HIGH[n]
+    for n in range(LONG_TERMS, 0, -1):
+        sh, sl = times(sh, sl, h, low)
+        sh, sl = plus(sh, sl, INVERSE_HIGH[n], INVERSE_LOW[n])
+    sh, sl = times(sh, sl, h, low)
+    th, tl = EXP_HIGH[j + MIDDLE], EXP_LOW[j + MIDDLE]
+    sh, sl = times(sh, sl, th, tl)
+    sh, sl = plus(th, tl, sh, sl)
     half = k // 2
     return scaled(scaled(sh, half), k - half)
 

@@ -67,8 +67,9 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
         rules: addresses of compiled rules (`jit.rule_address`).
 
     Raises:
-        TcpccError: a rule calls a function that no module has.
+        TcpccError: a rule calls a function that no module has, or this LLVM has no WebAssembly.
     """
+    machine = target()
     made = [_overload(entry, tuple(_TYPES[t] for t in takes)) for entry, takes in entries]
     made += [rule_at(address) for address in rules]
     maths = {
@@ -84,7 +85,6 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
         whole.link_in(part)
     roots, inner = names[: len(made)], dict(zip(maths, names[len(made) :], strict=True))
     module = llvm.parse_assembly(_text(str(whole), roots, inner))
-    machine = _machine()
     module.triple, module.data_layout = TARGET, str(machine.target_data)
     kept = {ROOTS, "sqrt", *maths}
     for value in (*module.functions, *module.global_variables):
@@ -106,10 +106,19 @@ def _overload(function: Any, signature: tuple[Any, ...]) -> Any:
 
 
 @cache
-def _machine() -> Any:
+def target() -> Any:
+    """The machine for which LLVM emits code.
+
+    Raises:
+        TcpccError: this LLVM has no WebAssembly.
+    """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(TARGET).create_target_machine(opt=3, features=FEATURES)
+    try:
+        found = llvm.Target.from_triple(TARGET)
+    except RuntimeError:
+        raise TcpccError("this llvmlite cannot emit WebAssembly; its wheels on PyPI can") from None
+    return found.create_target_machine(opt=3, features=FEATURES)
 
 
 def _text(text: str, roots: Sequence[str], maths: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 import experiments
 import tcpcc
+from tcpcc.engine import wasm
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
@@ -109,10 +110,19 @@ def test_generated_tables_are_current(monkeypatch):
     assert (ROOT / "docs" / "names.md").read_text() == pages.names_page()
 
 
-def test_papers_are_written_again_only_if_something_has_changed(tmp_path, monkeypatch):
+@pytest.fixture
+def pages(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     import pages
 
+    for each in (pages.are_alive, wasm.target):
+        each.cache_clear()
+    yield pages
+    for each in (pages.are_alive, wasm.target):
+        each.cache_clear()
+
+
+def test_papers_are_written_again_only_if_something_has_changed(pages, tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(pages.conformance_page, "page", lambda: "# Cases\n")
     data = tmp_path / "experiments" / "data"
@@ -130,6 +140,24 @@ def test_papers_are_written_again_only_if_something_has_changed(tmp_path, monkey
     pages.write_papers(tmp_path)
     assert len(written) == number  # a .pyc counts for nothing
     assert (tmp_path / "conformance_cases.md").exists()
+
+
+def test_without_webassembly_the_pages_have_pictures(pages, tmp_path, monkeypatch, capsys):
+    """One line says so."""
+    assert "<iframe" in pages.front()
+    assert "<iframe" in pages.controller_page("reno")
+    pages.are_alive.cache_clear()
+    wasm.target.cache_clear()
+    monkeypatch.setattr(wasm, "TARGET", "none-unknown-unknown")
+    monkeypatch.setattr(pages, "CONTROLLERS", {"reno": pages.CONTROLLERS["reno"]})
+    (tmp_path / "controllers").mkdir()
+    pages.write_simulators(tmp_path)
+    text = pages.controller_page("reno")
+    assert "<iframe" not in text + (tmp_path / "front.txt").read_text()
+    (picture,) = re.findall(r"\((reno_run\.png)\)", text)
+    assert (tmp_path / "controllers" / picture).stat().st_size > 15_000
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("docs: pictures instead of pages that simulate: this llvmlite cannot")
 
 
 MODULES = [p for p in (ROOT / "tcpcc").rglob("*.py") if p.stem != "__init__"]

@@ -62,6 +62,13 @@ def test_a_controllers_page_simulates_it(site, name):
 
 
 @pytest.mark.papers
+def test_simulators_are_small(site):
+    sizes = [page.stat().st_size for page in (site / "simulators").glob("*.html")]
+    assert len(sizes) == 5
+    assert max(sizes) < 400_000
+
+
+@pytest.mark.papers
 def test_the_league_is_sorted_and_filtered_in_the_browser(site):
     with browser() as chromium:
         page = chromium.new_page()

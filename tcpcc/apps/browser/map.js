@@ -1,10 +1,10 @@
 // A map: the fluid model at thousands of values of two quantities, in workers.
 "use strict";
 
-const POINTS = 96; // of each quantity
+const POINTS = 112; // of each quantity
 const BLOCKS = [16, 8, 4, 2, 1]; // points between two that are simulated; finer and finer
 const BATCH = 60; // ms of work that a worker gets at a time
-const WORKERS = Math.max(1, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1));
+const WORKERS = Math.max(1, Math.min(8, (navigator.hardwareConcurrency ?? 2) - 1));
 const COLOURED = {
   share: { label: "share of throughput", shown: (x) => `${(100 * x).toFixed(0)} %` },
   queue: { label: "mean queue", shown: (x) => `${shown(x)} packets` },
@@ -216,7 +216,7 @@ class ParameterMap {
   /** Shares have the colours of the two flows, others that of the page. */
   colours(of, paper, own) {
     const [first, second] = this.flows();
-    const list = of === "share" ? [second.packet.colour, paper, first.packet.colour] : [paper, own];
+    const list = of === "share" ? [second.fluid.colour, paper, first.fluid.colour] : [paper, own];
     return list.map((text) => text.length === 4 ? [...text.slice(1)].map((x) => parseInt(x + x, 16)) : [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
   }
 

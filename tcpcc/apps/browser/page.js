@@ -186,17 +186,20 @@ class Page {
     group("Run", ...rest, element("p", {}, reset));
   }
 
-  /** A slider and a field for the same number. */
+  /** A slider and a field for the same number; each arrow key leads to the next rounded value. */
   slider(s, owner, key) {
-    const range = element("input", { type: "range", min: 0, max: 1000, step: 1, id: `${s.name}-range` });
+    const inside = (x) => Math.min(Math.max(x, s.low), s.high);
+    const fine = s.log ? 200 : 1000;
+    const values = [...new Set(Array.from({ length: fine + 1 }, (_, k) => inside(valueAt(s, k / fine))))];
+    const range = element("input", { type: "range", min: 0, max: values.length - 1, step: 1, id: `${s.name}-range` });
     const number = element("input", { type: "number", min: s.low, max: s.high, step: "any", id: s.name, "aria-label": `${s.label}, ${s.unit}` });
     const show = () => {
-      range.value = 1000 * position(s, owner[key]);
+      range.value = values.filter((x) => x < owner[key]).length;
       number.value = owner[key];
       range.setAttribute("aria-valuetext", `${owner[key]} ${s.unit}`);
     };
-    const put = (x) => { owner[key] = Math.min(Math.max(x, s.low), s.high); show(); this.changed(); };
-    range.addEventListener("input", () => put(valueAt(s, Number(range.value) / 1000)));
+    const put = (x) => { owner[key] = inside(x); show(); this.changed(); };
+    range.addEventListener("input", () => put(values[range.value]));
     number.addEventListener("change", () => put(number.value === "" ? s.value : number.valueAsNumber));
     show();
     return element("div", { className: "control" }, element("label", { for: range.id }, s.label), range, number, element("span", { className: "unit" }, s.unit));
@@ -253,7 +256,11 @@ class Page {
     $("fluid").parentElement.hidden = !config.fluid;
     $("fluid").checked = settings.fluid;
     $("fluid").addEventListener("change", () => { settings.fluid = $("fluid").checked; this.changed(); });
-    $("pause").addEventListener("click", () => (this.done ? this.restart() : this.pause(!this.paused)));
+    $("pause").addEventListener("click", () => {
+      if (this.done) this.restart();
+      else this.pause(!this.paused);
+      if (this.paused && this.record) this.tell();
+    });
     $("restart").addEventListener("click", () => this.restart());
     $("cursor").addEventListener("input", () => {
       this.cursor = (Number($("cursor").value) / 1000) * config.duration;
@@ -360,8 +367,8 @@ class Page {
     for (const i of flows) if (!first.has(own(i).name)) first.set(own(i).name, (colours[i] = take(own(i).colour)));
     for (const i of flows) colours[i] ??= take(first.get(own(i).name));
     this.flowLooks = config.flows.map((flow, i) => {
-      const look = !colours[i] ? "#8a8a8a" : dark ? mixed(colours[i], "#ffffff", 0.4) : colours[i];
-      return { name: colours[i] ? this.flowName(i) : flow.name, ...this.pair(look, paper, ink) };
+      const seen = colours[i] === "#000000" ? ink : dark && colours[i] ? mixed(colours[i], ink, 0.2) : colours[i];
+      return { name: colours[i] ? this.flowName(i) : flow.name, ...this.pair(seen ?? "#8a8a8a", paper, ink) };
     });
     const grey = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
     this.queueLook = this.pair(grey, paper, ink);

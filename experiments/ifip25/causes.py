@@ -1,7 +1,7 @@
 """One setting or rule changed at a time, where ours differ from the test-bed.
 
-Ten flows: base RTT, processing time, jitter, pieces. BBRv3 beside one flow: processing time,
-start order, and Linux' bound of `extra`, which the draft does not have.
+Ten flows: kernel of the hosts, Linux' BBRv3, processing time, jitter, pieces. BBRv3 beside one
+flow: processing time, start order, and Linux' bound of `extra`, which the draft does not have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from experiments.testbeds import TESTBED, Key
 
 Change = Callable[[tc.Scenario], tc.Scenario]
 
-LONGER = 0.004  # s
 JITTER = 0.002  # s
 LATE = 30.0  # s
 
@@ -38,8 +37,15 @@ def _each_flow(change: Callable[[Any], tc.Flow]) -> Change:
 
 _unchanged = _each_flow(lambda flow: flow)
 _at_once = _each_flow(lambda flow: flow.replace(processing=0.0))
-_longer = _each_flow(lambda flow: flow.replace(access_delay=flow.access_delay + LONGER / 4))
-_pieces = _each_flow(lambda flow: flow.replace(transport=flow.transport.replace(gso_segments=4)))
+
+
+def _transport(**changes: Any) -> Change:
+    """Change settings of every flow's transport."""
+    return _each_flow(lambda flow: flow.replace(transport=flow.transport.replace(**changes)))
+
+
+_older = _transport(push_acks=False, piece_wait=np.inf)
+_pieces = _transport(gso_segments=4)
 
 
 def _jitter(case: tc.Scenario) -> tc.Scenario:
@@ -53,19 +59,21 @@ def _first(group: str) -> Change:
     )
 
 
-def _bounded(flow: Any) -> tc.Flow:
-    """Linux' bounds of `extra`, which the draft does not have."""
-    if flow.controller != "bbr3":
-        return flow
+def _linux_bbr3(*names: str) -> Change:
+    """BBRv3 with Linux' values of these parameters; default: of all that differ from the draft."""
     linux = dict(tc.Flow.linux("bbr3").params)
-    return flow.replace(params={name: linux[name] for name in ("extra_time", "startup_extra")})
+    params = {name: linux[name] for name in names or linux}
+    return _each_flow(
+        lambda flow: flow.replace(params=params) if flow.controller == "bbr3" else flow
+    )
 
 
-_as_linux = _each_flow(_bounded)
+_as_linux = _linux_bbr3("extra_time", "startup_extra")
 
 TEN_CHANGES: Mapping[str, Change] = {
     "no change": _unchanged,
-    f"base RTT {LONGER * 1e3:g} ms longer": _longer,
+    "hosts of Linux 5.13 and 6.4": _older,
+    "BBRv3 of Linux": _linux_bbr3(),
     "hosts send at once": _at_once,
     f"jitter of up to {JITTER * 1e3:g} ms, in order": _jitter,
     "pieces of at least 4 packets": _pieces,

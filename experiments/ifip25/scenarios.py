@@ -72,14 +72,14 @@ class Ten(NamedTuple):
         rng = np.random.default_rng((seed, self.buffer))
         starts, delays = rng.uniform(0, spread, 2 * EACH), rng.uniform(*SENDER_DELAY, 2 * EACH)
         flows = [
-            flow(kind, TEN, start=start, access_delay=delay / 4, window=WINDOW)
+            flow(kind, TEN, start=start, access_delay=delay / 2, window=WINDOW)
             for kind, start, delay in zip(
                 [self.first] * EACH + [self.second] * EACH, starts, delays, strict=True
             )
         ]
         net = tc.dumbbell(
             TEN.rate * 1e6, ACK_DELAY / 2, room(self.buffer * BUFFER_UNIT),
-            access_rate=FAST, access_delay=SENDER_DELAY[0] / 4,
+            access_rate=FAST, access_delay=0.0,
         )  # fmt: skip
         return _scenario(net, flows, MEASURED[1], seed)
 

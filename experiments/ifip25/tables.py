@@ -72,6 +72,13 @@ def mean_error(numbers: Numbers, source: str, cells: Sequence[Cell], measure: st
     return float(np.mean([error(numbers, source, cell, measure) for cell in known] or [np.nan]))
 
 
+def within_spread(numbers: Numbers, source: str, cell: Cell, measure: str) -> bool:
+    """Whether the mean differs from that of the test-bed's trials by at most their range."""
+    testbed = np.array(numbers[Key(TESTBED, cell, measure)])
+    mean = np.mean(numbers[Key(source, cell, measure)])
+    return bool(abs(mean - testbed.mean()) <= np.ptp(testbed))
+
+
 # Files.
 
 
@@ -180,15 +187,40 @@ def page_rows(item: Item) -> list[str]:
     ]
 
 
+def spread_rows() -> list[str]:
+    """The rows of the page's table of cells within the test-bed's spread, ten flows."""
+    item = ITEMS["ten"]
+    numbers, rows = everything(item), []
+    for pair in s.PAIRS:
+        cells = [cell for cell in s.ten() if cell[:2] == pair]
+        counts = (
+            " / ".join(_count_text(numbers, source, cells, measure) for source in SOURCES[1:])
+            for measure in ("jain", "occupancy", "loss")
+        )
+        rows.append(f"| {s.title(*pair)} | {' | '.join(counts)} |")
+    return rows
+
+
+def _count_text(numbers: Numbers, source: str, cells: Sequence[Cell], measure: str) -> str:
+    known = [cell for cell in cells if Key(source, cell, measure) in numbers]
+    count = sum(within_spread(numbers, source, cell, measure) for cell in known)
+    return str(count) if known else "none"
+
+
 def _number_text(value: object, digits: int) -> str:
     return "none" if np.isnan(value) else f"{value:.{digits}f}"  # type: ignore[call-overload]
 
 
-HEADS = {"ten": "|---|---|---|---|\n", "single": "|---|---|---|---|--:|--:|--:|\n"}
-"""Last lines of the heads of the page's tables, by item."""
+HEADS = {
+    "ten": "|---|---|---|---|\n",
+    "spread": "|:--|:--|:--|:--|\n",
+    "single": "|---|---|---|---|--:|--:|--:|\n",
+}
+"""Last lines of the heads of the page's tables."""
 
 
 def renew_page(page: Path = PAGE) -> Path:
     """Write `page_rows` into the tables of a page."""
-    renew_tables(page, HEADS, {name: page_rows(item) for name, item in ITEMS.items()})
+    rows = {name: page_rows(item) for name, item in ITEMS.items()}
+    renew_tables(page, HEADS, rows | {"spread": spread_rows()})
     return page

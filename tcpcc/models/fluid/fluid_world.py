@@ -30,6 +30,7 @@ from tcpcc.models.fluid.fluid_packet_memory import (
 )
 from tcpcc.models.header_layout import HeaderLayout
 from tcpcc.models.layout import (
+    ECT,
     SENSIBLE,
     Route,
     beyond_run,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 SHORTER = 0.2  # part of a step
 TRIED = 100  # steps
 SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
-ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}
 
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",

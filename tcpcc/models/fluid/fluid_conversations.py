@@ -22,6 +22,7 @@ from tcpcc.models.fluid.fluid_records import (
     FLOW,
     FREE,
     NUMBER,
+    PLACE,
     RUNNING,
     WAITING,
     flow_at,
@@ -36,7 +37,8 @@ from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import apply_rule
 from tcpcc.transport.window_validation import halve_for_idle_time
 
-FLOW_WORDS = FLOW.itemsize // NUMBER
+FLOW_WORDS, PLACE_WORDS = FLOW.itemsize // NUMBER, len(PLACE)
+COPIED_WORDS = FLOW_WORDS - PLACE_WORDS
 
 ROUNDING = 1e-6  # packets; of all that a connection has sent
 
@@ -62,17 +64,9 @@ def begin_conversations(w, now):
 def open_place(w, number, c, kind, place):
     """Set up the connection of conversation `number` in a free place."""
     f = flow_at(w.flows, place)
-    route = f.route
-    state = f.state
-    sample = f.sample
-    history = f.history
-    copy_words(w.flows + place * NUMBER * FLOW_WORDS, kind.flow, FLOW_WORDS)
-    copy_words(state, kind.memory, kind.words)
-    f.index = place
-    f.route = route
-    f.state = state
-    f.sample = sample
-    f.history = history
+    kept = NUMBER * PLACE_WORDS
+    copy_words(w.flows + place * NUMBER * FLOW_WORDS + kept, kind.flow + kept, COPIED_WORDS)
+    copy_words(f.state, kind.memory, kind.words)
     c.place = place
     f.conversation = number + 1
     f.item = f.undone = c.first

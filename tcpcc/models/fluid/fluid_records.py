@@ -11,6 +11,7 @@ from tcpcc.models.notes import NOTE_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 NUMBER = 8  # bytes
+LEAST = 1e-12  # packets; less is rounding error
 
 #: Status of a flow, and of a place of conversations: none, or one whose packets are to return.
 WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
@@ -53,9 +54,12 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
+#: Of a flow, and of a place, whoever uses it: number, controller's state and sample; addresses of
+#: the columns of its hops, in the order of its path, and of the table of its packet fields.
+PLACE: dict[str, type] = {"index": int, "state": int, "sample": int, "route": int, "history": int}
 #: What `transport.rules` reads of a flow, with the transport's names.
 SENDER: dict[str, type] = {
-    "state": int, "params": int, "sample": int, "on_ack": int, "on_round": int, "on_loss": int,
+    "params": int, "on_ack": int, "on_round": int, "on_loss": int,
     "on_timeout": int, "on_mark": int, "on_lost_packet": int, "on_timer": int, "on_start": int,
     "on_open": int, "on_restart": int, "on_undo": int,
     "every_ack": int, "owns_window": int, "whole_window": int, "gradual_marks": int,
@@ -65,11 +69,10 @@ SENDER: dict[str, type] = {
     "next_rwnd": float, "right_edge": float,
     "window_decay": int,
 }  # fmt: skip
-#: `route`: address of the columns of its hops, in the order of its path. `base`, `one_way`: delays
-#: with empty queues, s. `noise`: mean of the random delays on the path, s; each is between 0 and
-#: twice that.
+#: `base`, `one_way`: delays with empty queues, s. `noise`: mean of the random delays on the path,
+#: s; each is between 0 and twice that.
 PATH: dict[str, type] = {
-    "index": int, "kind": int, "route": int, "n_hops": int, "to_first": int, "to_sender": int,
+    "kind": int, "n_hops": int, "to_first": int, "to_sender": int,
     "back": float, "base": float, "one_way": float, "noise": float, "count": float,
 }  # fmt: skip
 #: `open`: 1 from start to stop or finish. `most`: packets above which a window is refused.
@@ -119,14 +122,15 @@ RECORD: dict[str, type] = {
 #: Table of the packet fields and stamps of a flow; `stamps`: address of the places in its state of
 #: each stamp that a packet takes along, and of where it is given back.
 HISTORY: dict[str, type] = {
-    "reads_packets": int, "history": int, "n_history": int, "stamps": int, "n_stamps": int,
+    "reads_packets": int, "n_history": int, "stamps": int, "n_stamps": int,
 }  # fmt: skip
 #: Header fields, see `header_layout`; and the time that the handshake takes, s.
 FIELDS: dict[str, type] = {"fields": int, "n_fields": int, "carries": int, "syn_rtt": float}
 
 FLOW = record_dtype(
-    SENDER | PATH | APPLICATION | ITEMS | TOTALS | RECOVERY | TIMER | RECORD | HISTORY | FIELDS
-)
+    PLACE | SENDER | PATH | APPLICATION | ITEMS | TOTALS | RECOVERY | TIMER | RECORD
+    | HISTORY | FIELDS
+)  # fmt: skip
 #: What a place copies from a kind of conversation: addresses of a FLOW, of HOPs, and of the words
 #: of state and sample. `stream`: place of random numbers in the state, or 0. `load`: its workload.
 KIND = record_dtype(
@@ -221,6 +225,24 @@ def queue_cell(w, table, k, x):
 def flow_cell(w, table, k, f):
     """The number of a flow in a table at step `k`."""
     return number_at(table, (k & w.mask) * w.n_flows + f.index)
+
+
+@compiled
+def pass_fluid(w, hop, amount):
+    """Add an amount of fluid to the table of the next hop, or of the sender, as late as it gets
+    there."""
+    number_at(hop.into, ((w.k + hop.delay) & w.mask) * hop.wide).value += amount
+
+
+@compiled
+def pass_gaps(w, hop, amount, hops, flows):
+    """As `pass_fluid`, for dropped and marked packets."""
+    row = (w.k + hop.delay) & w.mask
+    if hop.next >= 0:
+        number_at(hops, row * w.n_hops + hop.next).value += amount
+        number_at(w.gaps, row * w.n_queues + hop_at(w.hops, hop.next).queue).value += 1
+    elif hop.is_tcp != 0:
+        number_at(flows, row * w.n_flows + hop.flow).value += amount
 
 
 @compiled

@@ -319,7 +319,6 @@ def end_round(w, f, now, a, x, over):
     add_to_round(f, a - over)
     n = f.round_n
     x.round_rtt = f.round_sum / n if n > 0 else f.rtt
-    # the least of n draws of a delay that is uniform between 0 and 2 x noise
     x.round_min_rtt = f.round_min if n > 0 else f.rtt
     passed = now - over / a * w.step
     end = f.sent + a - over

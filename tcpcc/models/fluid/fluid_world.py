@@ -210,9 +210,9 @@ class FluidWorld:
         link, size = self.resolved.links[index], 1.0
         changes = (c.spec.buffer for c in self.resolved.changes if c.link == index)
         if link.buffer_unit == "bytes":
-            size = min(f.spec.packet_size for f in self.resolved.rows)
-            acks = (f.spec.ack_size for f in self.resolved.rows if isinstance(f.spec, Flow))
-            size = min(size, *acks, size)
+            specs = [f.spec for f in self.resolved.rows]
+            acks = (spec.ack_size for spec in specs if isinstance(spec, Flow))
+            size = min(*acks, *(spec.packet_size for spec in specs))
         limits = [link.buffer, *(b for b in changes if b is not None)]
         n_words = self.headers.n_words
         memory = PacketLinkMemory(link.queue.discipline, limits, size, n_words)

@@ -105,7 +105,7 @@ def is_repair(w, f, before, share):
 def rto(f):
     """The retransmission timeout without backoff, s (RFC 6298)."""
     if f.srtt == 0:
-        return f.initial_rto
+        return max(f.initial_rto, f.min_rto)
     return max(f.srtt + max(4 * f.var, f.rto_margin), f.min_rto)
 
 

@@ -469,9 +469,6 @@ class FluidWorld:
         shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
         shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
         shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
-        ends = np.flatnonzero((np.diff(now) != 1) | (np.diff(before) != 1)) + 1
-        parts = [part for part in np.split(np.arange(len(now)), ends) if len(part)]
-        stretches = [(now[part[0]], before[part[0]], len(part)) for part in parts]
         over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
         ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
         memory, begin = np.zeros(ends_at[-1]), 0
@@ -479,8 +476,7 @@ class FluidWorld:
         for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
             table, old = memory[begin:end].reshape(shape), self.tables.get(name)
             if old is not None and old.shape[1] and name in over_hops:
-                for a, b, n_columns in stretches:
-                    table[:, a : a + n_columns] = old[:, b : b + n_columns]
+                table[:, now] = old[:, before]
             elif old is not None:
                 table[:, : old.shape[1]] = old
             self.tables[name] = table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -523,11 +522,15 @@ class FluidWorld:
         from tcpcc.models.fluid.fluid_step import run_steps
 
         here = np.array([address(self.w)], np.int64)
-        with self._blaming():
+        try:
             run_steps(address(here), 1, until)
             while self.w["need"][0]:
                 self.make_room()
                 run_steps(address(here), 1, until)
+        except ArithmeticError as error:
+            self._check_windows()
+            rules = suspects(self.senders(), self.resolved.links, self.queues)
+            raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def make_room(self) -> None:
         """Make the room that the world needs."""
@@ -537,16 +540,6 @@ class FluidWorld:
             assert self.conversations is not None
             self.conversations.grow()
         self.w["need"] = 0
-
-    @contextmanager
-    def _blaming(self) -> Iterator[None]:
-        """Turn an arithmetic error into one that names the rule."""
-        try:
-            yield
-        except ArithmeticError as error:
-            self._check_windows()
-            rules = suspects(self.senders(), self.resolved.links, self.queues)
-            raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def _check_windows(self) -> None:
         """Refuse a window that no path fills.

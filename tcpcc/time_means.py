@@ -203,7 +203,8 @@ def _over_time(
     from tcpcc.results.recording import late_bins
 
     names = list(dict.fromkeys(rows))
-    groups = [np.flatnonzero([row == flow for row in rows]) for flow in names]
+    number = {name: k for k, name in enumerate(names)}
+    entry = [number[row] for row in rows]
     ends, counts = series["time"], series["count"]
     first, begin = late_bins(ends, interval, after)
     seconds = ends[-1] - begin
@@ -211,13 +212,16 @@ def _over_time(
     def late(name: str) -> np.ndarray:
         return series[name][first:]
 
+    def total(of_rows: np.ndarray) -> np.ndarray:
+        return np.bincount(entry, of_rows, len(names))
+
     def added(name: str, each: np.ndarray | float = 1.0) -> np.ndarray:
-        amounts = late(name).sum(axis=0) * each
-        return np.array([amounts[k].sum() for k in groups])
+        return total(late(name).sum(axis=0) * each)
 
     def mean(name: str) -> np.ndarray:
         values = mean_of_known(late(name))
-        return np.array([mean_of_known(values[k], weights=counts[k]) for k in groups])
+        known = np.isfinite(values)
+        return total(np.where(known, values * counts, 0.0)) / total(known * counts)
 
     with np.errstate(invalid="ignore", divide="ignore"):
         flows = {

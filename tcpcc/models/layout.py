@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 from tcpcc.scenario.traffic import CBR
 
 SENSIBLE = 2**22  # packets; smaller windows are accepted on any path
+#: The ECN field of a flow's packets: 0 not ECN-capable, 1 ECT(0), 2 ECT(1).
+ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}
 
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link

@@ -43,12 +43,6 @@ class_at = accessor(CLASS)
 
 
 @compiled
-def copy(n, source, target):
-    for i in range(n):
-        number_at(target, i).value = number_at(source, i).value
-
-
-@compiled
 def window(c, state):
     """The window in force: the smaller of cwnd and the receiver's window."""
     return min(window_at(state, 0).cwnd, c.rwnd)
@@ -76,17 +70,33 @@ def see(c, state, now):
 
 
 @compiled
-def apply_to_state(c, rule, state):
-    call_rule(rule, state, c.params, c.sample)
+def settle(c, state):
+    """Call ``on_ack`` with no acknowledged packets."""
+    show_acked(c, 0.0)
+    call_rule(c.on_ack, state, c.params, c.sample)
+    show_acked(c, c.quantum)
 
 
 @compiled
-def add_jump(c, state, rate, drift):
-    """Add to `drift` `rate` times the jump from `state` to the scratch, where a rule has changed a
-    copy of it.
+def apply_event(c, rule, state):
+    """Apply the rule for a loss or a mark, and its effects at the next ACK."""
+    call_rule(rule, state, c.params, c.sample)
+    if c.settles != 0:
+        settle(c, state)
+
+
+@compiled
+def add_jump(c, state, rule, is_event, rate, drift):
+    """Add to `drift` `rate` times the jump from `state` in which a rule results.
 
     A variable that is infinite before its first measurement takes its new value at once.
     """
+    for i in range(c.n):
+        number_at(c.scratch, i).value = number_at(state, i).value
+    if is_event:
+        apply_event(c, rule, c.scratch)
+    else:
+        call_rule(rule, c.scratch, c.params, c.sample)
     for i in range(c.n):
         old, new = number_at(state, i), number_at(c.scratch, i).value
         if new != old.value:
@@ -97,43 +107,19 @@ def add_jump(c, state, rate, drift):
 
 
 @compiled
-def settle(c, state):
-    """Call ``on_ack`` with no acknowledged packets."""
-    show_acked(c, 0.0)
-    apply_to_state(c, c.on_ack, state)
-    show_acked(c, c.quantum)
-
-
-@compiled
-def apply_event(c, rule, state):
-    """Apply the rule for a loss or a mark, and its effects at the next ACK."""
-    apply_to_state(c, rule, state)
-    if c.settles != 0:
-        settle(c, state)
-
-
-@compiled
 def find_drift(c, state, now, drift):
     """Write dy/dt at `state` to `drift`."""
     see(c, state, now)
     for i in range(c.n):
         number_at(drift, i).value = 0.0
     if c.acks > 0:
-        copy(c.n, state, c.scratch)
-        apply_to_state(c, c.on_ack, c.scratch)
-        add_jump(c, state, c.acks / c.quantum, drift)
+        add_jump(c, state, c.on_ack, False, c.acks / c.quantum, drift)
     if c.losses > 0:
-        copy(c.n, state, c.scratch)
-        apply_event(c, c.on_loss, c.scratch)
-        add_jump(c, state, min(c.losses, 1 / c.rtt), drift)
+        add_jump(c, state, c.on_loss, True, min(c.losses, 1 / c.rtt), drift)
     if c.marks > 0:
-        copy(c.n, state, c.scratch)
-        apply_event(c, c.on_mark, c.scratch)
-        add_jump(c, state, min(c.marks, 1 / c.rtt), drift)
+        add_jump(c, state, c.on_mark, True, min(c.marks, 1 / c.rtt), drift)
     if c.on_round != 0 and c.acks > 0:
-        copy(c.n, state, c.scratch)
-        apply_to_state(c, c.on_round, c.scratch)
-        add_jump(c, state, 1 / c.rtt, drift)
+        add_jump(c, state, c.on_round, False, 1 / c.rtt, drift)
 
 
 @entry

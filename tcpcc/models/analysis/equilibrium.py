@@ -85,7 +85,7 @@ class Solver:
         self.world = w = SmoothWorld(scenario)
         self.initial = [state.copy() for state in w.states]
         self.rate, self.room, self.size = (w.link_rows[x] for x in ("rate", "room", "size"))
-        longest = max((one.base_rtt for one in w.classes), default=0.0)
+        longest = max((one.route.base_rtt for one in w.classes), default=0.0)
         self.scale = np.where(np.isfinite(self.room), self.room, self.rate * longest)
         #: the backlog in bits at which a timer begins to drop, if the buffer is not full then
         self.onset: dict[int, float] = {}
@@ -128,7 +128,7 @@ class Solver:
     def waits(self, one: FlowClass, j: int) -> bool:
         """Whether the packets of a class wait at hop `j` (those of L4S in DualPI2 do not)."""
         bypass = self.world.link_rows["bypass"][one.hops[j]]
-        return not (one.ect == 2 and j < one.n_forward and bypass > 0)
+        return not (one.ect == 2 and j < one.route.n_forward and bypass > 0)
 
     def passing(self, one: FlowClass, j: int, hits: Hits) -> tuple[float, float, float]:
         """Shares of the packets of a class that the discipline at hop `j` lets in, that pass the
@@ -137,7 +137,7 @@ class Solver:
         hit = (hits.early_l4s if one.ect == 2 else hits.early)[k]
         marked = hit * self.world.link_rows["marks"][k] if one.ect else 0.0
         let_in = 1 - hit + marked
-        if j >= one.n_forward:
+        if j >= one.route.n_forward:
             return let_in, 1.0, marked
         over = hits.over[k] if self.waits(one, j) else 0.0
         return let_in, let_in * (1 - over) * (1 - self.world.links[k].loss), marked
@@ -145,7 +145,7 @@ class Solver:
     def feedback(self, one: FlowClass, hits: Hits) -> tuple[float, float]:
         """Shares of a class's packets that are lost and marked on its path."""
         kept = unmarked = 1.0
-        for j in range(one.n_forward):
+        for j in range(one.route.n_forward):
             _, passed, marked = self.passing(one, j, hits)
             kept, unmarked = kept * passed, unmarked * (1 - marked)
         return min(1 - kept, ALL), 1 - unmarked
@@ -153,7 +153,7 @@ class Solver:
     def round_trip(self, one: FlowClass, backlog: Array) -> float:
         """A class's round-trip time in s, given the backlogs."""
         waits = [backlog[k] / self.rate[k] for j, k in enumerate(one.hops) if self.waits(one, j)]
-        return one.base_rtt + float(sum(waits))
+        return one.route.base_rtt + float(sum(waits))
 
     def hop_rates(self, rate: Array, hits: Hits) -> list[list[float]]:
         """Packets/s of one flow that reach each hop, by class, if `rate` are sent."""
@@ -194,7 +194,7 @@ class Solver:
         row, one = w.rows[i], w.classes[i]
         row["rtt"] = row["max_rtt"] = rtt
         w.states[i][:] = self.initial[i]
-        fastest = min((self.rate[k] for k in one.hops[: one.n_forward]), default=math.inf)
+        fastest = min((self.rate[k] for k in one.hops[: one.route.n_forward]), default=math.inf)
         most = EXCESS * fastest / (8 * one.flow.spec.packet_size) * rtt
         return settle_class(address(w.rows), i, lost, marked, rounds, most)
 

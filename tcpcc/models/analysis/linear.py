@@ -29,6 +29,8 @@ SMALL = 1e-5  # relative step of the finite differences of a controller's drift
 WIDE = 0.01  # the same for a queue discipline; spans steps by whole packets
 NOTHING = 1e-12  # smaller derivatives and drop shares count as 0
 ONE_SLOPE = 0.1  # largest relative difference between left and right slope that counts as smooth
+DECADES = (-5.0, 3.0)  # range of frequencies, relative to 1 / longest delay
+PER_DECADE = 400  # frequencies per decade
 NOW = 1e3  # s, time at which the drift is evaluated; rules use only distances from the present
 
 Array = NDArray[np.float64]
@@ -169,27 +171,22 @@ class Linear:
             )
         return [np.array([by(j) for j in range(len(y))]).T, *map(by_seen, seen)]
 
-    def _queue_slopes(self, k: int) -> list[tuple[Array, float, float]]:
+    def _queue_slopes(self, k: int, here: list[Hop]) -> Array:
         """Derivatives of a discipline's drift, of the share that it hits, and of that share of
         ECT(1) packets: by each of its states, then by the backlog, then by the arrivals in
-        packets/s."""
-        queue = self.world.queues[k]
-        arriving = sum(
-            one.count * self.hop_rates[i][j]
-            for i, one in enumerate(self.world.classes) for j, link in enumerate(one.hops)
-            if link == k
-        )  # fmt: skip
+        packets/s; shape [cause, effect]."""
+        queue, classes = self.world.queues[k], self.world.classes
+        arriving = sum(classes[i].count * self.hop_rates[i][j] for i, j in here)
         x = np.array([*queue.state, self.balance.backlog[k], arriving])
-        slopes = []
-        for j in range(len(x)):
-            step = np.zeros(len(x))
-            step[j] = WIDE * max(abs(x[j]), 1e-3)
-            up, down = x + step, x - step
-            f1, hit1, l4s1 = queue.at(up[:-2], up[-2], up[-1])
-            f0, hit0, l4s0 = queue.at(down[:-2], down[-2], down[-1])
-            h = 2 * step[j]
-            slopes.append(((f1 - f0) / h, (hit1 - hit0) / h, (l4s1 - l4s0) / h))
-        return slopes
+
+        def effects(x: Array) -> Array:
+            drift, hit, l4s = queue.at(x[:-2], x[-2], x[-1])
+            return np.array([*drift, hit, l4s])
+
+        steps = np.diag(WIDE * np.maximum(np.abs(x), 1e-3))
+        return np.array(
+            [(effects(x + s) - effects(x - s)) / (2 * s[j]) for j, s in enumerate(steps)]
+        )
 
     # ------------------------------------------------------------------ assembling the matrices
 
@@ -198,7 +195,7 @@ class Linear:
         here = [(i, j) for i, one in enumerate(self.world.classes)
                 for j, link in enumerate(one.hops) if link == k]  # fmt: skip
         for i, j in here:
-            before = self.world.classes[i].before[j]
+            before = self.world.classes[i].route.before[j]
             if j == 0:
                 self.into[i, j] = self._sent(i).later(before)
             elif (i, j - 1) in self.into:
@@ -238,7 +235,7 @@ class Linear:
         out = passed * self.into[i, j]
         if self.solver.waits(one, j):
             out = out + -x * passed * self.pace.get(one.hops[j], Past())
-        if j < one.n_forward:
+        if j < one.route.n_forward:
             out = out + -x * self.lost.get((i, j), Past())
         return out.later(self._sojourn(i, j))
 
@@ -246,17 +243,15 @@ class Linear:
         """The drift of a full link's backlog. Also writes the rows of its discipline, and the
         changes of the shares lost and marked at the hops in `here`."""
         w, hits, link = self.world, self.balance.hits, self.world.link_rows[k]
-        packets = Past()
         change = dict.fromkeys(("plain", "ect", "passing"), Past())  # in bit/s
         at_rest = dict.fromkeys(change, 0.0)
         for i, j in here:
             one = w.classes[i]
-            packets = packets + float(one.count) * self.into[i, j]
             kind = "ect" if one.ect else "plain"
             kind = kind if self.solver.waits(one, j) else "passing"
             change[kind] = change[kind] + one.count * one.bits[j] * self.into[i, j]
             at_rest[kind] += one.count * one.bits[j] * self.hop_rates[i][j]
-        early, early_l4s = self._hit_changes(k, packets)
+        early, early_l4s = self._hit_changes(k, here)
         drops = 1.0 - float(link["marks"])  # of ECN-capable packets that are hit
         e, f, over = (float(x[k]) for x in (hits.early, hits.early_l4s, hits.over))
         d_offered = (1 - e) * change["plain"] + (1 - e * drops) * change["ect"]
@@ -283,26 +278,29 @@ class Linear:
         accepted = (1 - over) * d_offered + -offered * d_over
         return (rate / room) * (accepted + d_passing)
 
-    def _hit_changes(self, k: int, packets: Past) -> tuple[Past, Past]:
+    def _hit_changes(self, k: int, here: list[Hop]) -> tuple[Past, Past]:
         """The changes of the shares that a discipline hits; also writes the rows of its states."""
         if k not in self.world.queues:
             return Past(), Past()
-        *by_state, by_backlog, by_arrivals = self._queue_slopes(k)
-        first = self.at["queue", k]
-        seen = [(first + j, *slope) for j, slope in enumerate(by_state)]
-        seen.append((self.at["backlog", k], *by_backlog))
-        for a in range(len(by_state)):
-            own = self._past(*[(place, drift[a]) for place, drift, _, _ in seen])
-            self.rows[first + a] = own + by_arrivals[0][a] * packets
-        early = self._past(*[(place, hit) for place, _, hit, _ in seen])
-        return early, self._past(*[(place, hit) for place, _, _, hit in seen])
+        *by_own, by_arrivals = self._queue_slopes(k, here)
+        first, packets = self.at["queue", k], Past()
+        for i, j in here:
+            packets = packets + float(self.world.classes[i].count) * self.into[i, j]
+        places = [*range(first, first + len(by_own) - 1), self.at["backlog", k]]
+
+        def by_queue(effect: int) -> Past:
+            return self._past(*zip(places, [slope[effect] for slope in by_own], strict=True))
+
+        for a in range(len(by_own) - 1):
+            self.rows[first + a] = by_queue(a) + float(by_arrivals[a]) * packets
+        return by_queue(-2), by_queue(-1)
 
     def _add_class(self, i: int, one: FlowClass) -> None:
         """The rows of a class's state."""
         b = self.balance
         by_state, by_acks, by_losses, by_marks, by_rtt = self._class_slopes(i, one)
         gone, marked = self.solver.feedback(one, b.hits)
-        kept, last, back = 1 - gone, len(one.hops) - 1, one.after
+        kept, last, back = 1 - gone, len(one.hops) - 1, one.route.after
         acks = (self._through(i, last) if one.hops else self._sent(i)).later(back)
         rtt, losing, marking = Past(), Past(), Past()
         for j in range(last, -1, -1):
@@ -311,11 +309,11 @@ class Linear:
             if k in self.full and self.solver.waits(one, j):
                 queued = self._past((self.at["backlog", k], 1 / float(self.solver.rate[k])))
                 rtt = rtt + queued.later(back)
-            if j < one.n_forward and (i, j) in self.lost:
+            if j < one.route.n_forward and (i, j) in self.lost:
                 _, passed, hit = self.solver.passing(one, j, b.hits)
                 losing = losing + (1 / kept / passed) * self.lost[i, j].later(back)
                 marking = marking + ((1 - marked) / (1 - hit)) * self.marked[i, j].later(back)
-            back += one.before[j]
+            back += one.route.before[j]
         at, n = self.at["class", i], len(by_acks)
         for a in range(n):
             own = self._past(*[(at + j, by_state[a, j]) for j in range(n)])
@@ -337,6 +335,12 @@ class Linear:
         self.terms = {delay: a[np.ix_(keep, keep)] for delay, a in closed.items()}
         self.open_terms = {delay: a[np.ix_(keep, keep)] for delay, a in opened.items()}
         self.names = [name for name, kept in zip(self.names, keep, strict=True) if kept]
+
+    @property
+    def frequencies(self) -> Array:
+        """Frequencies in rad/s, some decades around 1 / longest delay."""
+        low, high = DECADES
+        return np.logspace(low, high, int((high - low) * PER_DECADE)) / max(*self.terms, 1e-6)
 
     def loop(self, omega: NDArray[np.float64]) -> NDArray[np.complex128]:
         """The loop gain L(i omega), with the loop opened at the feedback from links to senders.

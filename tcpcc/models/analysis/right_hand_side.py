@@ -46,7 +46,7 @@ class RightHandSide:
                 )
         self.names: list[str] = []
         for i, one in enumerate(w.classes):
-            self._solver.settle(i, one.base_rtt, rounds=0)
+            self._solver.settle(i, one.route.base_rtt, rounds=0)
             self.names += [f"{one.name}.{x}" for x in w.states[i].dtype.names or ()]
         parts = [state.view(float).reshape(-1) for state in w.states]
         self._ends = np.cumsum([len(part) for part in parts])

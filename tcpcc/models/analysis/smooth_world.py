@@ -12,14 +12,13 @@ from tcpcc.models.analysis.drift import CLASS, VECTORS
 from tcpcc.models.analysis.queue_drift import LINK, QueueDrift
 from tcpcc.models.analysis.unsupported import refuse_unsupported
 from tcpcc.models.controller_memory import ControllerMemory
-from tcpcc.models.layout import queueing_links, route_of
+from tcpcc.models.layout import ECT, Route, queueing_links, route_of
 from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
-ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}  # codepoint: none, ECT(0), ECT(1)
 ACK_BYTES = 40.0  # size of the packets of a link without data
 
 
@@ -31,31 +30,23 @@ class FlowClass:
         flow: the first of them.
         members: indices of the flows in the scenario.
         count: number of flows.
-        hops: the queueing links on their path, by number, data path first.
-        n_forward: number of hops that carry data; the others carry ACKs.
+        route: their path over the queueing links.
+        hops: the links of the route, by number.
         bits: of a packet at each hop.
-        before: delay in s to each hop, from the sender or the previous hop.
-        after: delay in s from the last hop back to the sender.
-        ect: of its packets: 0 not ECN-capable, 1 ECT(0), 2 ECT(1).
+        ect: see `ECT`.
     """
 
     flow: ResolvedFlow
     members: tuple[int, ...]
     count: int
+    route: Route
     hops: tuple[int, ...]
-    n_forward: int
     bits: tuple[float, ...]
-    before: tuple[float, ...]
-    after: float
     ect: int
 
     @property
     def name(self) -> str:
         return self.flow.name
-
-    @property
-    def base_rtt(self) -> float:
-        return sum(self.before) + self.after
 
 
 def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
@@ -64,27 +55,16 @@ def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
     for k, flow in enumerate(resolved.flows):
         same = (flow.spec.replace(name=None),) if flow.is_tcp else (k, None)
         alike.setdefault((*same, flow.controller), []).append(k)
-    place = {link: k for k, link in enumerate(kept)}
     classes = []
     for members in alike.values():
         flow = resolved.flows[members[0]]
         spec = flow.spec
         route = route_of(resolved.links, flow, set(kept))
+        hops = tuple(kept.index(link) for link in route.links)
         bits = [8.0 * (spec.packet_size if j < route.n_forward else spec.ack_size)
-                for j in range(len(route.links))]  # fmt: skip
-        classes.append(
-            FlowClass(
-                flow,
-                tuple(members),
-                len(members) * spec.count,
-                tuple(place[link] for link in route.links),
-                route.n_forward,
-                tuple(bits),
-                tuple(route.before),
-                route.after,
-                ECT[flow.tcp.transport.ecn] if flow.is_tcp else 0,
-            )
-        )
+                for j in range(len(hops))]  # fmt: skip
+        count, ect = len(members) * spec.count, ECT[flow.tcp.transport.ecn] if flow.is_tcp else 0
+        classes.append(FlowClass(flow, tuple(members), count, route, hops, tuple(bits), ect))
     return classes
 
 
@@ -122,7 +102,7 @@ class SmoothWorld:
             self._lay_out_link(k, index, scenario.seed)
 
     def _lay_out_class(self, row: Any, one: FlowClass) -> None:
-        row["base_rtt"] = one.base_rtt
+        row["base_rtt"] = one.route.base_rtt
         if not one.flow.is_tcp:
             self.states.append(np.zeros(0))
             return
@@ -142,7 +122,9 @@ class SmoothWorld:
         row, link = self.link_rows[k], self.links[k]
         sizes = [f.spec.packet_size for f in self.resolved.flows if index in f.forward]
         row["rate"] = link.rate
-        row["flows"] = max(sum(x.count for x in self.classes if k in x.hops[: x.n_forward]), 1)
+        row["flows"] = max(
+            sum(x.count for x in self.classes if k in x.hops[: x.route.n_forward]), 1
+        )
         row["size"] = size = float(np.mean(sizes)) if sizes else ACK_BYTES
         row["room"] = 8 * link.buffer * (1 if link.buffer_unit == "bytes" else size)
         if link.queue.discipline.on_fluid is not None:

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from tcpcc.scenario import Scenario
 
-DECADES = (-5.0, 3.0)  # range of frequencies, relative to 1 / longest delay
-PER_DECADE = 400  # frequencies per decade
-
 
 @dataclass(frozen=True)
 class Stability:
@@ -66,7 +63,7 @@ class Stability:
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """Frequencies for plots in rad/s, some decades around 1 / longest delay."""
-        return _frequencies(self.linear)
+        return self.linear.frequencies
 
     def loop(self, omega: NDArray[np.float64]) -> NDArray[np.complex128]:
         """The complex loop gain at frequencies `omega` in rad/s; see `Linear.loop`."""
@@ -104,17 +101,11 @@ def stability(scenario: Scenario, *, count: int = 10, points: int = POINTS) -> S
     return Stability(roots, tuple(linear.names), tuple(linear.terms), *_margins(linear), linear)
 
 
-def _frequencies(linear: Linear) -> NDArray[np.float64]:
-    longest = max(max(linear.terms), 1e-6)
-    low, high = DECADES
-    return np.logspace(low, high, int((high - low) * PER_DECADE)) / longest
-
-
 def _margins(linear: Linear) -> tuple[float, float, float]:
     """Crossover frequency (rad/s), phase margin (degrees) and gain margin of the loop."""
     from scipy.optimize import brentq
 
-    omega = _frequencies(linear)
+    omega = linear.frequencies
     loop = linear.loop(omega)
 
     def one(f: Callable[[float], float], k: int) -> float:

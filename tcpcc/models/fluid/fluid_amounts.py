@@ -4,43 +4,21 @@ Their rules are called for the fluid of each hop, which they see with the mean o
 """
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
-from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, scratch_of, words_of_hop
+from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, words_of_hop
+from tcpcc.models.fluid.fluid_queue_sample import show_hop, show_queue
 from tcpcc.models.fluid.fluid_records import arrives, hop_at
-from tcpcc.models.header_layout import note_words, show_words
+from tcpcc.models.header_layout import note_words
 from tcpcc.models.notes import note_state
-from tcpcc.models.packet.headers import hide_words
-from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.queue_memory import apply_discipline, run_timer
 
 BITS = 8.0  # bits in a byte
 
 
 @compiled
-def show_hop(x, hop, packets, words):
-    """Fill the sample for an amount of a hop's fluid, whose header fields are at `words`."""
-    q = queue_sample_at(x.sample, 0)
-    q.arrivals = packets
-    q.size = hop.size
-    q.flow = hop.flow
-    q.traffic_class = hop.traffic_class
-    q.ect = 1.0 if hop.ect != 0 else 0.0
-    q.words = float(hop.sees)
-    if hop.sees != 0:
-        show_words(x, words)
-    else:
-        hide_words(x)
-
-
-@compiled
-def show_queue(x, now, packets):
-    """Fill the sample with the state of a queue in which `packets` wait."""
-    q = queue_sample_at(x.sample, 0)
-    q.now = now
-    q.queue = packets
-    q.queue_bytes = packets * x.size
-    if x.rate > 0:
-        q.rate = x.rate
+def show_fluid(x, now, packets):
+    """Fill the sample for a queue in which `packets` wait, of the mean size; returns the sample."""
+    q = show_queue(x, now, packets, packets * x.size)
     q.limit = x.limit / x.size if x.in_bytes != 0 else x.limit
-    q.flows = x.flows
     q.full = 0.0
     return q
 
@@ -48,9 +26,9 @@ def show_queue(x, now, packets):
 @not_inlined
 def arrive_in_amounts(w, x, now, packets):
     """Call the rule for each hop's arrivals in this step, `packets` together."""
-    q = show_queue(x, now, max(x.backlog - packets - 0.5, 0.0))
+    q = show_fluid(x, now, max(x.backlog - packets - 0.5, 0.0))
     while x.timer != 0 and q.wake <= now:
-        show_queue(x, q.wake, q.queue)
+        show_fluid(x, q.wake, q.queue)
         run_timer(x, q.wake)
     q.now = now
     q.idle = x.idle
@@ -72,14 +50,14 @@ def arrive_in_amounts(w, x, now, packets):
 def depart_in_amounts(w, x, hop, moved, words):
     """Call the rule for `moved` units of a hop's fluid, and pass its header fields on."""
     left = max(x.backlog_bits - x.rate * w.step, 0.0) / BITS
-    q = show_queue(x, w.k * w.step, left / x.size)
+    q = show_fluid(x, w.k * w.step, left / x.size)
     q.sojourn = 0.0
     show_hop(x, hop, moved * hop.packets, words)
     call_rule(x.departure, x.state, x.params, x.sample)
     note_state(x, x.state, w.b)
     if hop.has_words == 0:
         return
-    changed = scratch_of(w)
+    changed = w.own_words
     copy_fields(w, words, changed)
     if hop.sees != 0:
         note_words(x, changed)
@@ -89,7 +67,7 @@ def depart_in_amounts(w, x, hop, moved, words):
 @not_inlined
 def arrive_alone(w, x, hop, now, words):
     """Call the rule for one packet outside the fluid, with header fields at `words`: a SYN."""
-    q = show_queue(x, now, max(x.backlog - 0.5, 0.0))
+    q = show_fluid(x, now, max(x.backlog - 0.5, 0.0))
     q.idle = x.idle
     x.idle = 0.0
     show_hop(x, hop, hop.count, words)

@@ -1,15 +1,33 @@
-"""What is recorded of flows at the end of an interval; rows of conversations have sums."""
+"""What is recorded: drops and marks, and flows at the end of an interval."""
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.bins import flow_bin_at
-from tcpcc.models.fluid.fluid_records import RUNNING
+from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.fluid.fluid_records import RUNNING, flow_at
 from tcpcc.models.notes import note_state
 from tcpcc.transport.flow_record import CBR, window_at
 
 
 @compiled
+def count_mark(w, x, hop):
+    if x.bins != 0:
+        link_bin_at(x.bins, w.b).marks += hop.count
+
+
+@compiled
+def count_drop(w, x, hop):
+    if x.bins != 0:
+        link_bin_at(x.bins, w.b).drops += hop.count
+    b = flow_bin_at(flow_at(w.flows, hop.flow).bins, w.b)
+    if hop.is_ack != 0:
+        b.acks_dropped += 1
+    else:
+        b.dropped += 1
+
+
+@compiled
 def add_amounts(w, f):
-    """Add what a flow has sent and delivered since the last call to its row."""
+    """Add what a flow has sent and delivered since the last call to its row; the row of a kind of
+    conversation has the sums."""
     b = flow_bin_at(f.bins, w.b)
     b.sent += f.sent - f.sent_before
     b.retransmitted += f.retransmitted - f.repaired_before

@@ -72,7 +72,8 @@ class PlaceMemory:
             model["waits"] = AFTER_ACK if waits else AFTER_ITEM
             model["n_hops"] = len(world.routes[row].links)
             self.hops.append(world.hops_of(row))
-            self.lay_out_delays(k)
+            mine = np.arange(len(self.hops[k]))
+            world.lay_out_delays(self.models[k : k + 1], self.hops[k], mine, world.routes[row])
             self._memory.append(_words(state, sample_of(flow)))
             kind = self.kinds[k]
             kind["flow"] = address(self.models[k : k + 1])
@@ -81,12 +82,6 @@ class PlaceMemory:
             assert flow.controller is not None
             kind["stream"] = place_of(flow.controller, "mrg0") if flow.controller.chance else 0
             kind["state_words"] = len(_words(state))
-
-    def lay_out_delays(self, k: int) -> None:
-        """Write the delays of kind `k` into its records."""
-        route = self.world.routes[self.first_row + k]
-        mine = np.arange(len(self.hops[k]))
-        self.world.lay_out_delays(self.models[k : k + 1], self.hops[k], mine, route)
 
     def add_places(self, load: int, number: int) -> None:
         """Make room for `number` more simultaneous conversations of a workload."""

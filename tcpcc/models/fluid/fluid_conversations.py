@@ -19,9 +19,13 @@ from tcpcc.models.conversation_records import (
 )
 from tcpcc.models.fluid.fluid_bins import add_amounts
 from tcpcc.models.fluid.fluid_records import (
+    DELAYS,
     FLOW,
     FREE,
+    HOP,
     NUMBER,
+    OF_KIND,
+    PLACE,
     RUNNING,
     WAITING,
     flow_at,
@@ -36,7 +40,9 @@ from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import apply_rule
 from tcpcc.transport.window_validation import halve_for_idle_time
 
-FLOW_WORDS = FLOW.itemsize // NUMBER
+FLOW_BYTES, HOP_BYTES = FLOW.itemsize, HOP.itemsize
+FLOW_WORDS = FLOW_BYTES // NUMBER
+PLACE_WORDS, DELAY_WORDS, KIND_WORDS = len(PLACE), len(DELAYS), len(OF_KIND)
 
 ROUNDING = 1e-6  # packets; of all that a connection has sent
 
@@ -62,17 +68,10 @@ def begin_conversations(w, now):
 def open_place(w, number, c, kind, place):
     """Set up the connection of conversation `number` in a free place."""
     f = flow_at(w.flows, place)
-    route = f.route
-    state = f.state
-    sample = f.sample
-    history = f.history
-    copy_words(w.flows + place * NUMBER * FLOW_WORDS, kind.flow, FLOW_WORDS)
-    copy_words(state, kind.memory, kind.words)
-    f.index = place
-    f.route = route
-    f.state = state
-    f.sample = sample
-    f.history = history
+    skipped = NUMBER * PLACE_WORDS
+    target = w.flows + place * FLOW_BYTES
+    copy_words(target + skipped, kind.flow + skipped, FLOW_WORDS - PLACE_WORDS)
+    copy_words(f.state, kind.memory, kind.words)
     c.place = place
     f.conversation = number + 1
     f.item = f.undone = c.first
@@ -92,22 +91,12 @@ def open_place(w, number, c, kind, place):
 @compiled
 def follow_path(w, f, kind):
     """Write a kind's delays into the records of a place, and the sizes of its packets."""
-    model = flow_at(kind.flow, 0)
-    f.to_first = model.to_first
-    f.to_sender = model.to_sender
-    f.back = model.back
-    f.base = model.base
-    f.one_way = model.one_way
+    skipped = NUMBER * PLACE_WORDS
+    target = w.flows + f.index * FLOW_BYTES
+    copy_words(target + skipped, kind.flow + skipped, DELAY_WORDS)
     for j in range(f.n_hops):
-        hop = hop_at(w.hops, index_at(f.route, j).at)
-        same = hop_at(kind.hops, j)
-        hop.packets = same.packets
-        hop.bits = same.bits
-        hop.delay = same.delay
-        hop.before = same.before
-        hop.size = same.size
-        hop.hold = same.hold
-        hop.traffic_class = same.traffic_class
+        target = w.hops + index_at(f.route, j).at * HOP_BYTES
+        copy_words(target, kind.hops + j * HOP_BYTES, KIND_WORDS)
 
 
 @not_inlined
@@ -169,7 +158,7 @@ def restart(w, f, now):
         return
     idle = now - f.sent_at
     s = window_at(f.state, 0)
-    timeout = max(rto(f), f.min_rto)
+    timeout = rto(f)
     if f.idle_restart != 0 and f.owns_window == 0 and idle > timeout:
         if f.window_decay == 0:
             s.cwnd = min(s.cwnd, f.initial_window)

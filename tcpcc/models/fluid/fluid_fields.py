@@ -34,12 +34,6 @@ def words_of_flow(w, k, f):
 
 
 @compiled
-def scratch_of(w):
-    """Address of header fields of no particular fluid."""
-    return w.own_words
-
-
-@compiled
 def mix_words(w, words, into, there, more):
     """Update means over `there` packets at the address `into` by `more` packets with `words`."""
     share = more / (there + more)
@@ -71,7 +65,7 @@ def pass_words_on(w, hop, words, amount):
 def write_words(w, f, amount, h):
     """A sender writes the header fields of an `amount` of fluid, which is about to leave it for hop
     `h`; -1: no link has a queue."""
-    words = scratch_of(w)
+    words = w.own_words
     send_fields(f, f.state, words)
     if h >= 0:
         k = w.k + f.to_first

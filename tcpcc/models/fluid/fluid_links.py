@@ -18,17 +18,21 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.bins import link_bin_at
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
+from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import pass_words_on
-from tcpcc.models.fluid.fluid_passing import LEAST, pass_fluid, pass_gaps
+from tcpcc.models.fluid.fluid_queue_sample import show_queue
 from tcpcc.models.fluid.fluid_records import (
+    LEAST,
     NUMBER,
     arrives,
     flow_at,
     hop_at,
     hop_cell,
     need_reach,
+    pass_fluid,
+    pass_gaps,
     queue_cell,
 )
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
@@ -258,8 +262,7 @@ def hit_one(w, x, h):
         at = max(x.head, w.k)
         hop_cell(w, w.marked, at, h).value += 1
         queue_cell(w, w.gaps, at, x).value += 1
-        if x.bins != 0:
-            link_bin_at(x.bins, w.b).marks += hop.count
+        count_mark(w, x, hop)
         return
     drop_at(w, x, h)
 
@@ -269,17 +272,13 @@ def drop_at(w, x, h):
     """Take one packet of a hop from the newest fluid in the queue. Data leave a gap; what a dropped
     ACK says the next one says too."""
     hop = hop_at(w.hops, h)
-    f = flow_at(w.flows, hop.flow)
-    if x.bins != 0:
-        link_bin_at(x.bins, w.b).drops += hop.count
+    count_drop(w, x, hop)
     if hop.is_ack != 0:
-        flow_bin_at(f.bins, w.b).acks_dropped += 1
         if x.head <= w.k:
             hop_cell(w, w.merged, w.k, h).value += hop.count
             queue_cell(w, w.gaps, w.k, x).value += 1
             x.backlog -= hop.count
         return
-    flow_bin_at(f.bins, w.b).dropped += 1
     at = max(x.head, w.k)
     hop_cell(w, w.lost, at, h).value += 1
     queue_cell(w, w.gaps, at, x).value += 1
@@ -301,15 +300,10 @@ def drop_at(w, x, h):
 @compiled
 def ask_for_probability(w, x, now, packets, limit):
     """Call the discipline's rule for amounts; sets the probability of a hit."""
-    q = queue_sample_at(x.sample, 0)
-    q.now = now
-    q.queue = max(x.backlog - 0.5, 0.0)
-    q.queue_bytes = q.queue * x.size
+    waiting = max(x.backlog - 0.5, 0.0)
+    q = show_queue(x, now, waiting, waiting * x.size)
     q.size = x.size
-    if x.rate > 0:
-        q.rate = x.rate
     q.limit = limit
-    q.flows = x.flows
     if x.reads_concentration != 0:
         q.concentration = concentration(w, x, packets)
     call_timers(x, now, packets)

@@ -10,7 +10,8 @@ import math
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import flow_bin_at, link_bin_at
+from tcpcc.models.bins import link_bin_at
+from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import (
     mix_words,
     pass_words_on,
@@ -19,17 +20,20 @@ from tcpcc.models.fluid.fluid_fields import (
     words_of_packet,
 )
 from tcpcc.models.fluid.fluid_inner import BITS, inner_queue_of, store_packet, take_first_packet
-from tcpcc.models.fluid.fluid_passing import LEAST, pass_fluid, pass_gaps
+from tcpcc.models.fluid.fluid_queue_sample import show_hop, show_queue
 from tcpcc.models.fluid.fluid_records import (
+    LEAST,
     flow_at,
     hop_at,
     hop_cell,
     need_reach,
     packet_at,
     packet_link_at,
+    pass_fluid,
+    pass_gaps,
     queue_cell,
 )
-from tcpcc.models.header_layout import note_words, show_words
+from tcpcc.models.header_layout import note_words
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet.headers import hide_words
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
@@ -158,48 +162,25 @@ def finds_no_room(x, p, size, time):
 @compiled
 def clear_sample(x, p, time):
     """Fill the discipline's sample without a packet: the packet's fields are NaN."""
-    q = queue_sample_at(x.sample, 0)
-    q.now = time
-    q.queue = p.stored
-    q.queue_bytes = p.bytes
+    q = show_queue(x, time, p.stored, p.bytes)
     q.size = q.arrivals = q.full = q.flow = q.traffic_class = q.ecn = q.ect = q.words = math.nan
     q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = q.idle = math.nan
     hide_words(x)
     q.limit = math.nan if x.in_bytes != 0 else x.limit
-    q.flows = x.flows
-    if x.rate > 0:
-        q.rate = x.rate
     return q
 
 
 @compiled
-def fill_queue_of_packets(x, p, hop, marks, words, time):
+def show_packet(x, p, hop, marks, words, time):
     """Fill the discipline's sample for a packet of a hop that has been marked `marks` times and has
     its header fields at `words`."""
-    q = queue_sample_at(x.sample, 0)
-    q.now = time
-    q.queue = p.stored
-    q.queue_bytes = p.bytes
-    q.size = hop.size
-    q.arrivals = 1.0
+    q = show_queue(x, time, p.stored, p.bytes)
+    show_hop(x, hop, 1.0, words)
     q.idle = max(time - p.busy_until, 0.0)
-    if x.rate > 0:
-        q.rate = x.rate
     q.limit = x.limit / hop.size if x.in_bytes != 0 else x.limit
-    q.full = 0.0
-    q.flow = hop.flow
-    q.flows = x.flows
-    q.traffic_class = hop.traffic_class
-    q.ect = 1.0 if hop.ect != 0 else 0.0
-    q.ecn = 0.0
+    q.full = q.ecn = q.drop = q.mark = 0.0
     if hop.ect != 0:
         q.ecn = CE if marks > 0 else (ECT1 if hop.ect == 2 else ECT0)
-    q.words = float(hop.sees)
-    if hop.sees != 0:
-        show_words(x, words)
-    else:
-        hide_words(x)
-    q.drop = q.mark = 0.0
     return q
 
 
@@ -220,13 +201,13 @@ def enter(w, x, p, h, time):
     if not refused:
         if x.rule != 0:
             words = words_carried(w, h)
-            fill_queue_of_packets(x, p, hop, hop.marks, words, time)
+            show_packet(x, p, hop, hop.marks, words, time)
             q.full = 1.0 if full else 0.0
             apply_discipline(x, w.b)
             refused = is_dropped(q, hop)
             if not refused and q.mark != 0:
                 hop.marks += 1
-                count_mark(w, x)
+                count_mark(w, x, hop)
             if not refused and hop.sees != 0:
                 note_words(x, words)
         refused = refused or (full and (q.evict < 0 or p.spare == 0))
@@ -254,23 +235,6 @@ def is_dropped(q, hop):
 
 
 @compiled
-def count_mark(w, x):
-    if x.bins != 0:
-        link_bin_at(x.bins, w.b).marks += 1
-
-
-@compiled
-def count_drop(w, x, hop):
-    if x.bins != 0:
-        link_bin_at(x.bins, w.b).drops += 1
-    b = flow_bin_at(flow_at(w.flows, hop.flow).bins, w.b)
-    if hop.is_ack != 0:
-        b.acks_dropped += 1
-    else:
-        b.dropped += 1
-
-
-@compiled
 def drop_stored_packet(w, x, place):
     """Drop a packet that has waited; what it had to say follows the packets before it."""
     p = packet_link_at(x.packets, 0)
@@ -288,7 +252,7 @@ def consult_rule(w, x, p, place, inner, number, again, evicted, time):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
     packet = packet_at(p.pool, place)
     words = words_of_packet(w, p, place)
-    q = fill_queue_of_packets(x, p, hop_at(w.hops, packet.hop), packet.marks, words, time)
+    q = show_packet(x, p, hop_at(w.hops, packet.hop), packet.marks, words, time)
     q.sojourn = time - packet.at
     q.again = again
     q.evicted = evicted
@@ -353,7 +317,7 @@ def serve(w, x, p, time):
                 continue
             if q.mark != 0:
                 packet.marks += 1
-                count_mark(w, x)
+                count_mark(w, x, hop)
             if hop.sees != 0:
                 note_words(x, words_of_packet(w, p, place))
         send_on_link(w, x, p, place, time)

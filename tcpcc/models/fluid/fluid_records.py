@@ -11,6 +11,7 @@ from tcpcc.models.notes import NOTE_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 NUMBER = 8  # bytes
+LEAST = 1e-12  # packets; less is rounding error
 
 #: Status of a flow, and of a place of conversations: none, or one whose packets are to return.
 WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
@@ -53,9 +54,16 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
+#: Of a flow, and of a place, whoever uses it: number, controller's state and sample; addresses of
+#: the columns of its hops, in the order of its path, and of the table of its packet fields.
+PLACE: dict[str, type] = {"index": int, "state": int, "sample": int, "route": int, "history": int}
+#: Steps to the first hop and from the last one, and delays with empty queues, s.
+DELAYS: dict[str, type] = {
+    "to_first": int, "to_sender": int, "back": float, "base": float, "one_way": float,
+}  # fmt: skip
 #: What `transport.rules` reads of a flow, with the transport's names.
 SENDER: dict[str, type] = {
-    "state": int, "params": int, "sample": int, "on_ack": int, "on_round": int, "on_loss": int,
+    "params": int, "on_ack": int, "on_round": int, "on_loss": int,
     "on_timeout": int, "on_mark": int, "on_lost_packet": int, "on_timer": int, "on_start": int,
     "on_open": int, "on_restart": int, "on_undo": int,
     "every_ack": int, "owns_window": int, "whole_window": int, "gradual_marks": int,
@@ -65,13 +73,8 @@ SENDER: dict[str, type] = {
     "next_rwnd": float, "right_edge": float,
     "window_decay": int,
 }  # fmt: skip
-#: `route`: address of the columns of its hops, in the order of its path. `base`, `one_way`: delays
-#: with empty queues, s. `noise`: mean of the random delays on the path, s; each is between 0 and
-#: twice that.
-PATH: dict[str, type] = {
-    "index": int, "kind": int, "route": int, "n_hops": int, "to_first": int, "to_sender": int,
-    "back": float, "base": float, "one_way": float, "noise": float, "count": float,
-}  # fmt: skip
+#: `noise`: mean of the random delays on the path, s; each is between 0 and twice that.
+PATH: dict[str, type] = {"kind": int, "n_hops": int, "noise": float, "count": float}
 #: `open`: 1 from start to stop or finish. `most`: packets above which a window is refused.
 #: `acted`: the last step in which the sender acted.
 APPLICATION: dict[str, type] = {
@@ -119,14 +122,15 @@ RECORD: dict[str, type] = {
 #: Table of the packet fields and stamps of a flow; `stamps`: address of the places in its state of
 #: each stamp that a packet takes along, and of where it is given back.
 HISTORY: dict[str, type] = {
-    "reads_packets": int, "history": int, "n_history": int, "stamps": int, "n_stamps": int,
+    "reads_packets": int, "n_history": int, "stamps": int, "n_stamps": int,
 }  # fmt: skip
 #: Header fields, see `header_layout`; and the time that the handshake takes, s.
 FIELDS: dict[str, type] = {"fields": int, "n_fields": int, "carries": int, "syn_rtt": float}
 
 FLOW = record_dtype(
-    SENDER | PATH | APPLICATION | ITEMS | TOTALS | RECOVERY | TIMER | RECORD | HISTORY | FIELDS
-)
+    PLACE | DELAYS | SENDER | PATH | APPLICATION | ITEMS | TOTALS | RECOVERY | TIMER | RECORD
+    | HISTORY | FIELDS
+)  # fmt: skip
 #: What a place copies from a kind of conversation: addresses of a FLOW, of HOPs, and of the words
 #: of state and sample. `stream`: place of random numbers in the state, or 0. `load`: its workload.
 KIND = record_dtype(
@@ -137,29 +141,34 @@ KIND = record_dtype(
 )  # fmt: skip
 LOAD = record_dtype({"free": int, "n_free": int})  # places of a workload that are free
 
-#: A hop: `next` is the flow's next hop or -1, `delay` the steps to it or to the sender, `before`
-#: the exact number of steps to this one; `packets` and `bits` of a unit of its fluid, of which
-#: `draws` belong to its sender and the others to the flows that the sender stands for, `count`. Its
-#: queueing delays are in the column `place` of the table `waits`, which has `stride` columns; its
-#: fluid goes to the column at the address `into`, of a table with `wide` columns.
-#: `repeats`: the path has crossed its link before. `has_words`: its fluid has header fields;
-#: `sees`: the link's discipline reads them; `size` in bytes. `from_outside`: of a hybrid's packets.
+#: A hop: `delay` is the steps to the flow's next hop or to the sender, `before` the exact number of
+#: steps to this one; `packets` and `bits` of a unit of its fluid; of a packet `size` in bytes; at a
+#: link of whole packets fluid waits for `hold` s for more. Conversations at a place may differ.
+OF_KIND: dict[str, type] = {
+    "delay": int, "before": float, "packets": float, "bits": float, "size": float,
+    "traffic_class": float, "hold": float,
+}  # fmt: skip
+#: `next`: the flow's next hop, or -1. Of a unit of fluid `draws` packets belong to its sender and
+#: the others to the flows that the sender stands for, `count`. Queueing delays are in the column
+#: `place` of the table `waits`, which has `stride` columns; fluid goes to the column at the address
+#: `into`, of a table with `wide` columns. `repeats`: the path has crossed its link before.
+#: `has_words`: its fluid has header fields; `sees`: the link's discipline reads them.
+#: `from_outside`: of a hybrid's packets.
 HOP_PATH: dict[str, type] = {
-    "flow": int, "next": int, "delay": int, "queue": int, "bits": float, "packets": float,
-    "is_tcp": int, "is_ack": int, "repeats": int, "last_data": int, "before": float, "ect": int,
-    "owed": float, "count": float, "draws": float,
+    "flow": int, "next": int, "queue": int, "is_tcp": int, "is_ack": int, "repeats": int,
+    "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
     "waits": int, "stride": int, "place": int, "into": int, "wide": int, "has_words": int,
-    "sees": int, "size": float, "traffic_class": float, "from_outside": int,
+    "sees": int, "from_outside": int,
 }  # fmt: skip
-#: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, the time of its
-#: last arrival, and for how long it waits for more; fluid of dropped ACKs, which the next ACK
-#: acknowledges, and marks for the next packet; its newest packet in the queue; packets that enter
-#: in this step; the waiting time of the packet that left last.
+#: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of
+#: its last arrival; fluid of dropped ACKs, which the next ACK acknowledges, and marks for the next
+#: packet; its newest packet in the queue; packets that enter in this step; the waiting time of the
+#: packet that left last.
 HOP_OF_PACKETS: dict[str, type] = {
-    "carry": float, "fed_at": float, "hold": float, "held": float, "marks": float, "newest": int,
-    "due": int, "waited": float,
+    "carry": float, "fed_at": float, "held": float, "marks": float, "newest": int, "due": int,
+    "waited": float,
 }  # fmt: skip
-HOP = record_dtype(HOP_PATH | HOP_OF_PACKETS)
+HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 
 #: A link with a queue. `head`: the step at which the fluid now leaving has arrived, with
 #: `head_bits`. `until_early`, `until_random`: packets x probability to the next hit. `draws`:
@@ -221,6 +230,24 @@ def queue_cell(w, table, k, x):
 def flow_cell(w, table, k, f):
     """The number of a flow in a table at step `k`."""
     return number_at(table, (k & w.mask) * w.n_flows + f.index)
+
+
+@compiled
+def pass_fluid(w, hop, amount):
+    """Add an amount of fluid to the table of the next hop, or of the sender, as late as it gets
+    there."""
+    number_at(hop.into, ((w.k + hop.delay) & w.mask) * hop.wide).value += amount
+
+
+@compiled
+def pass_gaps(w, hop, amount, hops, flows):
+    """As `pass_fluid`, for dropped and marked packets."""
+    row = (w.k + hop.delay) & w.mask
+    if hop.next >= 0:
+        number_at(hops, row * w.n_hops + hop.next).value += amount
+        number_at(w.gaps, row * w.n_queues + hop_at(w.hops, hop.next).queue).value += 1
+    elif hop.is_tcp != 0:
+        number_at(flows, row * w.n_flows + hop.flow).value += amount
 
 
 @compiled

@@ -105,7 +105,7 @@ def is_repair(w, f, before, share):
 def rto(f):
     """The retransmission timeout without backoff, s (RFC 6298)."""
     if f.srtt == 0:
-        return f.initial_rto
+        return max(f.initial_rto, f.min_rto)
     return max(f.srtt + max(4 * f.var, f.rto_margin), f.min_rto)
 
 
@@ -113,11 +113,6 @@ def rto(f):
 def timeout(f):
     """The time after `timer_from` at which the timer expires, s."""
     return min(rto(f) * f.backoff, f.max_rto)
-
-
-@compiled
-def set_timer(f, now):
-    f.timer_from = now
 
 
 @compiled
@@ -136,18 +131,17 @@ def repair_losses(w, f, now, a):
             if f.repair_lost == 0:
                 leave_recovery(f, now)
         elif f.repair_lost == 0 and a > 0:
-            set_timer(f, now)
+            f.timer_from = now
     in_order = a if f.phase != RECOVERY and f.pending <= 0 else 0.0
     if in_order > 0:
         if f.phase == OPEN:  # not by the ACK of a retransmission (Karn's rule)
             f.backoff = 1.0
-        set_timer(f, now)
+        f.timer_from = now
     if f.phase == LOSS and f.high_ack >= max(f.recover, f.repairs_until) and f.holes < HALF:
         f.phase = OPEN
         f.stale += f.duplicates  # what the ACK of the last hole covers no longer counts
         f.again = 0.0
-    may_enter = f.phase == OPEN or not uses_duplicates(f) or f.high_ack > f.recover
-    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at and may_enter:
+    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
         enter_recovery(f, now)
     return in_order
 
@@ -170,7 +164,7 @@ def enter_recovery(f, now):
     f.repair_lost = f.partial = 0
     f.inflation = f.dupack_threshold
     f.in_recovery = f.sent_in_recovery = f.new_data = 0.0
-    set_timer(f, now)
+    f.timer_from = now
     f.repair_due = 1
     if f.law == GO_BACK_N:
         send_again(f)
@@ -185,7 +179,7 @@ def leave_recovery(f, now):
     f.pending_from = f.high_ack
     f.late = 0.0
     f.detect_at = f.delivered + f.dupack_threshold
-    set_timer(f, now)
+    f.timer_from = now
 
 
 @compiled
@@ -212,7 +206,7 @@ def fill_first_hole(f, now):
         f.inflation = 1.0
     f.repair_due = 1
     if f.partial == 0 or f.impatient == 0:
-        set_timer(f, now)
+        f.timer_from = now
     f.partial = 1
 
 
@@ -246,7 +240,7 @@ def count_sent(f, now, amount, out):
     if amount <= 0:
         return 0.0
     if out <= 1e-9 and f.phase == OPEN:
-        set_timer(f, now)
+        f.timer_from = now
     repaired = 0.0
     if f.phase == RECOVERY:
         f.sent_in_recovery += amount
@@ -313,6 +307,6 @@ def time_out(f, now):
         f.again = f.tail = 0.0
     f.recover = f.sent
     f.backoff = min(2 * f.backoff, f.backoff_limit)
-    set_timer(f, now)
+    f.timer_from = now
     f.round_end = f.sent
     f.round_start = now

@@ -118,7 +118,7 @@ def rest_if_idle(w, f, out):
         return
     if out < usable_window(f) and new_data(f) + to_repair(f) > 0:
         return
-    until = min(f.write_at, f.timer_from + max(timeout(f), f.min_rto))
+    until = min(f.write_at, f.timer_from + timeout(f))
     if f.open != 0:
         until = min(until, f.stop)
     if f.wake != 0:
@@ -142,8 +142,7 @@ def ends_now(w, f, now):
     """Whether a conversation has come to its end."""
     if f.undone < f.last_item:
         return False
-    f.finished = now
-    close_flow(w, f)
+    close_flow(w, f, now)
     f.status = DRAINING
     return True
 
@@ -248,13 +247,13 @@ def take_returned(w, f, now):
         report_delivered(w, f, now, a, in_order)
     is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
     if is_done and f.conversation == 0 and f.item == f.last_item:
-        f.finished = now
-        close_flow(w, f)
+        close_flow(w, f, now)
     return a
 
 
 @compiled
-def close_flow(w, f):
+def close_flow(w, f, now):
+    f.finished = now
     f.status = FINISHED
     count_open(w, f, 0.0)
 
@@ -319,7 +318,6 @@ def end_round(w, f, now, a, x, over):
     add_to_round(f, a - over)
     n = f.round_n
     x.round_rtt = f.round_sum / n if n > 0 else f.rtt
-    # the least of n draws of a delay that is uniform between 0 and 2 x noise
     x.round_min_rtt = f.round_min if n > 0 else f.rtt
     passed = now - over / a * w.step
     end = f.sent + a - over

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from tcpcc.models.fluid.fluid_packet_memory import (
 )
 from tcpcc.models.header_layout import HeaderLayout
 from tcpcc.models.layout import (
+    ECT,
     SENSIBLE,
     Route,
     beyond_run,
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 SHORTER = 0.2  # part of a step
 TRIED = 100  # steps
 SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
-ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}
 
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
@@ -210,9 +209,9 @@ class FluidWorld:
         link, size = self.resolved.links[index], 1.0
         changes = (c.spec.buffer for c in self.resolved.changes if c.link == index)
         if link.buffer_unit == "bytes":
-            size = min(f.spec.packet_size for f in self.resolved.rows)
-            acks = (f.spec.ack_size for f in self.resolved.rows if isinstance(f.spec, Flow))
-            size = min(size, *acks, size)
+            specs = [f.spec for f in self.resolved.rows]
+            acks = (spec.ack_size for spec in specs if isinstance(spec, Flow))
+            size = min(*acks, *(spec.packet_size for spec in specs))
         limits = [link.buffer, *(b for b in changes if b is not None)]
         n_words = self.headers.n_words
         memory = PacketLinkMemory(link.queue.discipline, limits, size, n_words)
@@ -469,9 +468,6 @@ class FluidWorld:
         shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
         shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
         shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
-        ends = np.flatnonzero((np.diff(now) != 1) | (np.diff(before) != 1)) + 1
-        parts = [part for part in np.split(np.arange(len(now)), ends) if len(part)]
-        stretches = [(now[part[0]], before[part[0]], len(part)) for part in parts]
         over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
         ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
         memory, begin = np.zeros(ends_at[-1]), 0
@@ -479,8 +475,7 @@ class FluidWorld:
         for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
             table, old = memory[begin:end].reshape(shape), self.tables.get(name)
             if old is not None and old.shape[1] and name in over_hops:
-                for a, b, n_columns in stretches:
-                    table[:, a : a + n_columns] = old[:, b : b + n_columns]
+                table[:, now] = old[:, before]
             elif old is not None:
                 table[:, : old.shape[1]] = old
             self.tables[name] = table
@@ -527,11 +522,15 @@ class FluidWorld:
         from tcpcc.models.fluid.fluid_step import run_steps
 
         here = np.array([address(self.w)], np.int64)
-        with self._blaming():
+        try:
             run_steps(address(here), 1, until)
             while self.w["need"][0]:
                 self.make_room()
                 run_steps(address(here), 1, until)
+        except ArithmeticError as error:
+            self._check_windows()
+            rules = suspects(self.senders(), self.resolved.links, self.queues)
+            raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def make_room(self) -> None:
         """Make the room that the world needs."""
@@ -541,16 +540,6 @@ class FluidWorld:
             assert self.conversations is not None
             self.conversations.grow()
         self.w["need"] = 0
-
-    @contextmanager
-    def _blaming(self) -> Iterator[None]:
-        """Turn an arithmetic error into one that names the rule."""
-        try:
-            yield
-        except ArithmeticError as error:
-            self._check_windows()
-            rules = suspects(self.senders(), self.resolved.links, self.queues)
-            raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def _check_windows(self) -> None:
         """Refuse a window that no path fills.

@@ -234,7 +234,7 @@ def test_an_open_conversation_sees_a_change_of_delay():
 def test_kinds_have_their_own_rows_and_sizes_of_packets():
     kinds = [
         tc.workloads.Conversation(100_000, share=1, name="large"),
-        tc.workloads.Conversation(1000, packet_size=500, share=3, name="small"),
+        tc.workloads.Conversation(20_000, packet_size=500, share=3, name="small"),
     ]
     work = tc.Workload("newreno", kinds, interarrival=tc.workloads.poisson(10), name="w")
     scenario = tc.Scenario(net(), [tc.Flow("cubic")], workloads=[work], duration=20)
@@ -243,7 +243,8 @@ def test_kinds_have_their_own_rows_and_sizes_of_packets():
     for name in ("w/large", "w/small"):
         one, other = (float(r.data["delivered"].sel(flow=name).sum()) for r in (packet, fluid))
         assert other == pytest.approx(one, rel=0.03)
-    assert float(fluid.data["sent_bits"].sum()) < 20e6 * 20
+    bits = (8 * fluid.data["packet_size"] * fluid.data["delivered"].sum("time")).sum()
+    assert float(fluid.data["sent_bits"].sum()) == pytest.approx(float(bits), rel=0.005)
 
 
 def test_flows_without_series_have_the_same_totals():

@@ -127,10 +127,11 @@ TRIP_KINDS = {"BBRv1": "bbr", "BBRv3": "bbr3", "CUBIC": "cubic_2008", "Reno": "r
 def unlike(kind: str, buffer: float, seed: int) -> tc.Scenario:
     """Two flows of a kind with the RTTs `TRIPS`."""
     starts = np.random.default_rng(seed).uniform(0, 1, 2)
+    common = TRIPS[0] / 4 + TRIPS[0] / 8  # the bottleneck and the receivers' link, one way
     flows = [
         tc.Flow(
             TRIP_KINDS[kind], start=float(at), recovery="rack-tlp",
-            access_delay=(rtt / 2 - TRIPS[0] / 4) / 2,
+            access_delay=rtt / 2 - common,
         )
         for rtt, at in zip(TRIPS, starts, strict=True)
     ]  # fmt: skip

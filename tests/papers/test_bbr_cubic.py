@@ -348,6 +348,12 @@ def test_only_without_a_response_to_marks_bbr3_takes_nearly_all():
     assert without > 0.98
 
 
+def test_the_two_flows_have_the_rtts_of_the_table():
+    scenario = studies.unlike("Reno", 1.0, 1).replace(duration=3)
+    trips = tc.simulate(scenario).data["base_rtt"].values
+    assert trips == pytest.approx(studies.TRIPS, rel=0.2)  # with the packet's transmission
+
+
 def test_of_two_bbr3_flows_the_one_with_the_longer_rtt_gets_more_in_a_deep_buffer():
     deep, shallow = (
         studies.trip_ratio(tc.simulate(studies.unlike("BBRv3", b, 1))) for b in (16.0, 0.5)

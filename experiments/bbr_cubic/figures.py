@@ -133,7 +133,8 @@ def draw_round_trips(cells: Cells) -> Figure:
         ax.set(xscale="log", yscale="log", xlabel="Buffer (BDP of 30 ms)",
                ylabel="Throughput, 30 ms / 5 ms")  # fmt: skip
         ax.set_xticks(studies.TRIP_BUFFERS, [f"{b:g}" for b in studies.TRIP_BUFFERS])
-        ax.set_yticks([0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4], ["0.05", "0.1", "0.2", "0.5", "1", "2", "4"])
+        ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4]
+        ax.set_yticks(ticks, [f"{ratio:g}" for ratio in ticks])
         ax.minorticks_off()
         charts.legend_above(figure, [ax], 4)
     return figure

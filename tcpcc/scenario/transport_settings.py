@@ -109,7 +109,8 @@ class Transport(Record):
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
         ecn_control: whether the SYN and pure ACKs are ECN-capable too, as in Linux for controllers
-            that need ECN (`Flow.linux("dctcp")`). At a marking threshold other SYNs are dropped.
+            that need ECN (`Flow.linux("dctcp")`). At a marking threshold other SYNs are dropped
+            (packet model; the fluid model has no SYN).
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
             and does not grow meanwhile, as in Linux (state CWR); False: it shrinks at once. Needs
             a recovery with proportional rate reduction, "sack-prr" or "rack-tlp".

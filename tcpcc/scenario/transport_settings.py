@@ -56,7 +56,7 @@ class Transport(Record):
             recovery (Linux), or if the timer retransmits the same segment again (RFC 5681, 3.1).
         flight_ssthresh: whether a loss or a timeout reduces from the packets in flight if they are
             fewer than the window because the application has no more to send (RFC 5681, equation
-            4); False: from the window, as in Linux and ns-2.
+            4; packet model); False: from the window, as in Linux and ns-2.
         frto: whether the sender undoes the response to a spurious timeout (F-RTO, RFC 5682); only
             with the recovery "rack-tlp" (packet model).
         tick: clock granularity to which the timeout is rounded; 0: no rounding.

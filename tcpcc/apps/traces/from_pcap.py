@@ -115,7 +115,7 @@ def read_pcap(
 def _of(table: Segments, rows: Any, names: Sequence[str] = ()) -> Segments:
     """Some of the segments; only with these columns, the others are empty. Default: all."""
     values = {column.name: getattr(table, column.name) for column in fields(table)}
-    empty = np.zeros(0, np.int64)  # a part of a column would keep all of it in memory
+    empty: Any = np.zeros(0, np.int64)  # a part of a column would keep all of it in memory
     whole = ("blocks", "endpoints", "names")
     chosen = names or tuple(values)
     return Segments(

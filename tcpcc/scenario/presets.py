@@ -60,7 +60,9 @@ LINUX: dict[str, Mapping[str, Any]] = {
     "prague": {"controller": "prague", "pacing_gain": 1500 / 1436, "header": 64},
 }  # fmt: skip
 _OF_BBR = {"gso_above": 1.2e6, "syn_rtt": True}
-#: Settings of its transport: ECN; ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces of 1/4096 s.
+#: Settings of its transport: ECN, for DCTCP of all packets (``tcp_ca_needs_ecn`` in
+#: ``tcp_ecn_send_syn`` and ``tcp_ecn_send``); ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces
+#: of 1/4096 s.
 #: L4STeam's kernel adds the AccECN option (12 bytes) to each packet, so that the receiver leaves
 #: the fast path and ``__tcp_accecn_process`` demands an ACK at once. The sender paces by whole
 #: packets, but counts their payload of 1436 bytes (``prague_update_pacing_rate``).
@@ -68,6 +70,6 @@ LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
     "bbr": _OF_BBR,
     "bbr2": _OF_BBR,
     "bbr3": _OF_BBR,
-    "dctcp": {"ecn": "accurate"},
+    "dctcp": {"ecn": "accurate", "ecn_control": True, "ecn_retransmissions": True},
     "prague": {"ecn": "l4s", "gso_time": 1 / 4096, "gso_segments": 1, "delayed_ack": 0.0},
 }  # fmt: skip

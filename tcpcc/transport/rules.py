@@ -348,11 +348,12 @@ def fill_loss_sample(f, now, transmits, flight):
     """Fill the sample of an event that acknowledges nothing new; the round's fields keep the values
     of the last round.
 
-    If the application limits the sender, the window is the packets in flight (RFC 5681, equation
-    4). Otherwise it is in full use, and `flight` would only round it.
+    If the application limits the sender (all that it has written and that is not acknowledged is
+    less than the window), the window is the packets in flight (RFC 5681, equation 4). Otherwise it
+    is in full use, and `flight` would only round it.
     """
     a = fill_sample(f, now)
-    if flight > 0 and f.flight_ssthresh != 0 and f.next_seq >= f.to_send:
+    if flight > 0 and f.flight_ssthresh != 0 and f.to_send - f.high_ack - 1 < a.window:
         a.window = max(min(a.window, float(flight)), 1.0)
     a.acked = a.growing = 0.0
     a.delivered = float(f.unreported)

@@ -133,8 +133,7 @@ def receive_ack(f, now, ack, trigger, low, high):
         recover(f, now, f.recovery_on_ack)
     if f.delivery != 0:
         report_delivery(f, now)  # does nothing if the loss recovery has called it
-        if f.window_decay == 0:  # Linux looks only when the application writes (tcp_sendmsg)
-            note_limited(f, window_at(f.state, 0).cwnd)
+        note_what_limits(f)
     if f.window_decay != 0:
         note_usage(f)
     f.marked = 0
@@ -228,12 +227,21 @@ def send_what_waits(f, now):
 
 
 @compiled
+def note_what_limits(f):
+    """:func:`note_limited` after sending. Linux looks only when the application writes
+    (``tcp_sendmsg``)."""
+    if f.window_decay == 0:
+        note_limited(f, window_at(f.state, 0).cwnd)
+
+
+@compiled
 def release_paced(f, now):
     """Pacing allows the next packet."""
     d = delivery_at(f.delivery, 0)
     if d.release_at <= now:
         d.release_at = math.inf
         send_what_waits(f, now)
+        note_what_limits(f)
 
 
 @compiled

@@ -132,3 +132,23 @@ def test_a_wrong_change_is_refused_in_one_line(make, message):
         make()
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@EVERY_MODEL
+@pytest.mark.parametrize("controller", ["bbr", "bbr2", "bbr3", "vivace"])
+def test_a_rate_that_the_receiver_limits_is_not_the_paths(model, controller):
+    """The window opens again after 20 s, in which BBR has probed for the base RTT, as after 0.6 s:
+    limited samples neither enter the estimate nor raise the window."""
+    flow = tc.Flow(controller, name="f")
+    rates = []
+    for pause in (0.6, 20.0):
+        changes = [
+            tc.Change(2, flow="f", rwnd=20),
+            tc.Change(2 + pause, flow="f", rwnd=10_000),
+        ]
+        case = tc.Scenario(NET, [flow], duration=4 + pause, changes=changes)
+        run = simulate_in(model, case)
+        window = run.data["cwnd"].sel(flow="f")
+        assert float(window.max()) < 5000
+        rates.append(float(run.throughput(2 + pause, 3 + pause)[0]))
+    assert rates[1] > 0.8 * rates[0] > 40e6

@@ -256,6 +256,23 @@ def test_items_of_flows_and_of_workloads_are_in_one_record():
         assert web["fct_s"].notna().any()
 
 
+@pytest.mark.parametrize("options", [{"trains": 16}, {"steps": 20}], ids=["trains", "fluid"])
+def test_a_background_flow_has_its_completion_times_beside_those_of_packets(options):
+    flows = [
+        tc.Flow("reno", writes=[(0, 10), (2, 10)], name="front"),
+        tc.Flow("reno", writes=[(0.5, 12), (2.5, None)], name="back", background=True),
+        tc.Flow("reno", writes=[(1, 14)], name="last"),
+    ]
+    load = tc.workloads.web("reno", rate=5, name="web")
+    case = tc.Scenario(NET, flows, duration=4, workloads=load)
+    found = tc.simulate(case, "hybrid", **options).fct().query("flow != 'web'")
+    exact = tc.simulate(case).fct().query("flow != 'web'")
+    assert found["flow"].tolist() == ["front", "front", "back", "last"]
+    for column in ("flow", "item", "size", "start_s"):
+        assert found[column].tolist() == exact[column].tolist()
+    assert found["fct_s"].tolist() == pytest.approx(exact["fct_s"].tolist(), rel=0.15)
+
+
 def test_a_trace_names_conversations_beside_writes():
     flows = [tc.Flow("reno", writes=[(0, 3), (2, 4)], name="f")]
     load = tc.workloads.web("reno", rate=20, name="web")

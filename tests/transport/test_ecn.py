@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from drivers import both_drivers
 from endpoint import DATA, Endpoint, started
-from every_model import BESIDE_PACKETS, simulate_in
+from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.definition import State
@@ -468,10 +468,49 @@ def test_an_incast_of_linux_dctcp_loses_no_syn_at_the_marking_threshold():
     """64 connections at one instant: 44 SYNs find more than K = 20 packets."""
     net = tc.dumbbell("10 Gbps", "10 us", 100, queue=tc.queues.StepMark(threshold=20))
     drops = {}
-    for control in (False, True):
-        transport = {"ecn_control": control, "initial_window": 1}
-        flows = [tc.Flow.linux("dctcp", size=1, transport=transport)] * 64
+    for name, changed in (("Linux", {}), ("RFC 3168", {"ecn_control": False})):
+        flows = [tc.Flow.linux("dctcp", size=1, transport=changed)] * 64
         run = tc.simulate(tc.Scenario(net, flows, duration=0.5, interval=0.1))
-        drops[control] = float(run.data["drops"].sum())
-    assert drops[True] == 0
+        drops[name] = float(run.data["drops"].sum())
+    assert drops["Linux"] == 0
+    assert drops["RFC 3168"] > 30
+
+
+def test_a_retransmission_of_linux_dctcp_passes_the_marking_threshold():
+    """Only the link's random losses drop packets. Otherwise retransmissions are dropped, too: they
+    find more than K packets."""
+    net = tc.dumbbell("20 Mbps", "5 ms", 200, queue=tc.queues.StepMark(threshold=5), loss=0.01)
+    dropped = {}
+    for name, changed in (("Linux", {}), ("RFC 3168", {"ecn_retransmissions": False})):
+        flows = [tc.Flow.linux("dctcp", size=2000, transport=changed)] * 4
+        run = tc.simulate(tc.Scenario(net, flows, duration=5))
+        dropped[name] = float(run.data["dropped"].sum())
+    assert dropped["Linux"] == pytest.approx(80, rel=0.2)
+    assert dropped["RFC 3168"] > 1.2 * dropped["Linux"]
+
+
+def test_a_threshold_in_bytes_lets_small_packets_pass():
+    """64 SYNs of 40 bytes are fewer bytes than K packets of 1500."""
+    flows = [tc.Flow("dctcp", size=1, packet_size=1500, transport={"ecn": "accurate"})] * 64
+    drops = {}
+    for in_bytes in (False, True):
+        queue = tc.queues.StepMark(threshold=20, byte_queue=in_bytes)
+        net = tc.dumbbell("10 Gbps", "10 us", 100, queue=queue)
+        run = tc.simulate(tc.Scenario(net, flows, duration=0.5, interval=0.1))
+        drops[in_bytes] = float(run.data["drops"].sum())
     assert drops[False] > 30
+    assert drops[True] == 0
+
+
+@EVERY_MODEL
+def test_a_threshold_in_bytes_is_that_of_so_many_packets(model):
+    """60 packets of 500 bytes are 20 of 1500."""
+    flow = tc.Flow("dctcp", packet_size=500, transport={"ecn": "accurate", "handshake": False})
+    runs = []
+    for settings in ({"threshold": 60}, {"threshold": 20, "byte_queue": True}):
+        net = tc.dumbbell("20 Mbps", "5 ms", 400, queue=tc.queues.StepMark(**settings))
+        runs.append(simulate_in(model, tc.Scenario(net, [flow, flow], duration=5)))
+    one, other = runs
+    assert one.data["marks"].sum() > 100
+    assert np.array_equal(one.data["cwnd"], other.data["cwnd"])
+    assert 40 < one.queue_mean(after=2) < 80

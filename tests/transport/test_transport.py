@@ -407,11 +407,11 @@ def test_inflight_at_timeouts_is_flight_size(recovery):
 STANDARD = {"make": tc.Transport, "slow_start_rule": False}
 
 
-@pytest.mark.parametrize("how", ["loss", "timeout"])
+@pytest.mark.parametrize("how", ["loss", "loss while data wait", "timeout"])
 @pytest.mark.parametrize(("controller", "left"), [("reno", 0.5), ("cubic", 0.7), ("htcp", 0.5)])
 def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
     """RFC 5681, equation 4 ("easy mistake: cwnd"); RFC 9438, 4.6: the application had no more than
-    ten packets for a window of 600."""
+    ten packets for a window of 600. What it writes between duplicate ACKs waits for the next."""
 
     def ssthresh(**settings):
         end = started("sack", controller=controller, **STANDARD, **settings, awaits=1)
@@ -423,7 +423,10 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
         if how == "timeout":
             end.time_out()
         else:
-            end.dupacks(0.21, *range(11, 15))
+            end.dupacks(0.21, 11, 12)
+            if how == "loss while data wait":
+                end.set(to_send=24)
+            end.dupacks(0.21, 13, 14)
         return float(end.state["ssthresh"][0])
 
     net = dict(size=10, initial_window=10)

@@ -228,7 +228,7 @@ def _calling(controller: Controller, writer: Writer) -> list[str]:
             "Only these rules change cwnd: the stack does not reduce it in recovery, nor after idle"
             " periods."
         )
-    else:
+    elif not controller.every_ack:
         text.append(
             "While the application or the receiver limits sending (limited), take back what on_ack"
             " and on_round add to cwnd."

@@ -269,11 +269,11 @@ class Segments:
 
 
 COMPACT = {
-    "source": np.int32, "target": np.int32, "flags": np.int16, "window": np.int32,
-    "payload": np.int32, "header": np.int32, "mss": np.int32, "sack": np.int32, "ident": np.int32,
-    "interface": np.int32,
+    "time": np.float64, "source": np.int32, "target": np.int32, "flags": np.int16,
+    "window": np.int32, "payload": np.int32, "header": np.int32, "mss": np.int32,
+    "sack": np.int32, "ident": np.int32, "interface": np.int32,
 }  # fmt: skip
-"""Types of columns that need no 64 bits: a capture has many packets."""
+"""Types of the columns that are not 64-bit integers: a capture has many packets."""
 
 
 class _Bytes:
@@ -310,27 +310,29 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
             raise TcpccError(f"{path}: link type {kind}: must be one of {known}")
     read = _Bytes(data)
     tunnels: Counter[str] = Counter()
-    parts: list[Segments] = []
+    blocks: list[Ints] = []
     numbers: dict[int, int] = {}
     names: list[str] = []
+    # made for all packets at once: parts to be joined would leave holes in memory
+    whole: dict[str, Any] = {
+        column.name: np.empty(count, COMPACT.get(column.name, np.int64))
+        for column in fields(Segments)
+        if column.name not in ("blocks", "endpoints", "names")
+    }
+    found = block_count = 0
     for first in range(0, count, CHUNK):
         part, words = _segments(read, table, slice(first, first + CHUNK), tunnels)
         part.source, part.target = _numbered(words, numbers, names)
-        parts.append(part)
+        part.sack[part.sack >= 0] += block_count
+        blocks.append(part.blocks)
+        block_count += len(part.blocks)
+        rows = slice(found, found + len(part.time))
+        for name, column in whole.items():
+            column[rows] = getattr(part, name)
+        found = rows.stop
         _release(data, int(table.start[first]), int(table.start[min(first + CHUNK, count) - 1]))
     del read, data
-    whole: dict[str, Any] = {}
-    block_count = 0
-    for part in parts:  # rows of the blocks of all parts
-        part.sack[part.sack >= 0] += block_count
-        block_count += len(part.blocks)
-    for column in fields(Segments):
-        if column.name not in ("endpoints", "names"):
-            whole[column.name] = np.concatenate([getattr(part, column.name) for part in parts])
-            for part in parts:
-                delattr(part, column.name)
-    del parts
-    blocks = whole.pop("blocks")
+    whole = {name: column[:found] for name, column in whole.items()}
     wrapped = ", ".join(f"{n} of {name}" for name, n in tunnels.most_common(3))
     if not len(whole["time"]):
         wrapped = f": {wrapped}, in which it does not look" if wrapped else ""
@@ -342,7 +344,7 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
         for name in whole:
             whole[name] = whole[name][order]
     whole["time"] /= 1e9
-    return Segments(blocks=blocks, endpoints=names, names=table.names, **whole)
+    return Segments(blocks=np.concatenate(blocks), endpoints=names, names=table.names, **whole)
 
 
 def _segments(
@@ -411,8 +413,6 @@ def _segments(
         np.where(six, -1, read(ip + 4, 2)), packets.interface[chunk][rows],
         np.stack([low[has], high[has]], axis=-1), [], [],
     )  # fmt: skip
-    for name, kind in COMPACT.items():  # source and target follow
-        setattr(result, name, getattr(result, name).astype(kind))
     return result, _endpoints(read, ip, tcp, six)
 
 

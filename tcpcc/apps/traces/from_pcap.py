@@ -115,10 +115,11 @@ def read_pcap(
 def _of(table: Segments, rows: Any, names: Sequence[str] = ()) -> Segments:
     """Some of the segments; only with these columns, the others are empty. Default: all."""
     values = {column.name: getattr(table, column.name) for column in fields(table)}
+    empty: Any = np.zeros(0, np.int64)  # a part of a column would keep all of it in memory
     whole = ("blocks", "endpoints", "names")
     chosen = names or tuple(values)
     return Segments(
-        **{n: v if n in whole else v[rows] if n in chosen else v[:0] for n, v in values.items()}
+        **{n: v if n in whole else v[rows] if n in chosen else empty for n, v in values.items()}
     )
 
 
@@ -204,6 +205,9 @@ def _connection(
     answers = (back.flags & capture.ACK) > 0
     acks = _of(back, answers, ("time", "ack", "flags", "window", "payload", "value", "sack"))
     size = _size(path, out, back, packet_size)
+    del places
+    kept = ("time", "flags", "source", "target", "interface")
+    out, back = (_of(segments, slice(None), kept) for segments in (out, back))
     sent = _Sent(data.time, first, end)
     acknowledged = _Acks(acks, base)
     echoed = _echoed(acks, data)
@@ -214,7 +218,7 @@ def _connection(
         name = out.names[out.interface[0]]
     start = float(min(out.time[0], back.time[0] if back.time.size else math.inf))
     missing = dict(ALWAYS_MISSING)
-    del out, back, places
+    del out, back
     if at == "sender":
         del data, first, end
         table, samples = _sender(sent, acknowledged, size.payload, last)

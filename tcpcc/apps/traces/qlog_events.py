@@ -72,7 +72,8 @@ def _table(value: Any) -> Event:
 def traces_of(path: str | Path, unread: Unread) -> Iterator[Trace]:
     """Each trace of the file; what cannot be read is told to `unread`."""
     try:
-        text = contents(path, unread).decode(errors="ignore" if unread.cut else "strict")
+        errors = "ignore" if unread.cut else "strict"
+        text = contents(path, unread).decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         raise TcpccError(f"{path}: not UTF-8 at byte {error.start}: not a qlog") from None
     if text.lstrip()[:1] not in ("{", "\x1e"):
@@ -87,18 +88,18 @@ def traces_of(path: str | Path, unread: Unread) -> Iterator[Trace]:
         return
     trace: Trace | None = None
     lines: list[int] = []
-    last = 0
+    last: tuple[int, str] | None = None
     for line, piece in pieces:
         if last:  # the file goes on: that record is damaged, not cut off
-            unread.skip(f"line {last}", unread.cut)
-            unread.cut, last = "", 0
+            unread.skip(f"line {last[0]}", last[1])
+            unread.cut, last = "", None
         try:
             record = _parsed(line, piece)
         except _NotJSONError as error:
             if trace is None:
                 raise TcpccError(f"{path}: {error}") from None
             if error.short:
-                unread.cut, last = str(error), line
+                unread.cut, last = str(error), (line, error.reason)
             else:
                 unread.skip(f"line {line}", error.reason)
             continue
@@ -133,7 +134,7 @@ class _NotJSONError(Exception):
     """A text that is not a JSON object; `short` if it ends too early."""
 
     def __init__(self, line: int, reason: str, short: bool) -> None:
-        super().__init__(f"line {line}: {reason}")
+        super().__init__(f"line {line}: {reason}{'; the file is cut off' if short else ''}")
         self.reason, self.short = reason, short
 
 
@@ -143,8 +144,7 @@ def _parsed(line: int, text: str) -> Event:
     except json.JSONDecodeError as error:
         at = line + error.lineno - 1
         short = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
-        cut = "; the file is cut off" if short else ""
-        reason = f"not JSON: {error.msg} at column {error.colno}{cut}"
+        reason = f"not JSON: {error.msg} at column {error.colno}"
         raise _NotJSONError(at, reason, short) from None
     if not isinstance(record, dict):
         raise _NotJSONError(line, "not a qlog: no JSON object", False)

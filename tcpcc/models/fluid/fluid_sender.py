@@ -391,6 +391,17 @@ def usable_window(f):
 
 
 @compiled
+def is_held_back(f, out):
+    """Whether cwnd allows more than the `out` packets outstanding, but there are no more, or the
+    receiver allows no more (not in Linux); as `transport.delivery.note_limited`."""
+    s = window_at(f.state, 0)
+    if out >= max(np.floor(s.cwnd + ROUNDING), 1.0):
+        return False
+    at_edge = f.window_decay == 0 and out >= np.floor(f.rwnd) - ROUNDING
+    return at_edge or new_data(f) <= ROUNDING
+
+
+@compiled
 def note_totals(w, f, k):
     """Note the totals of step `k`."""
     sent, repaired = flow_cell(w, w.sent_by, k, f), flow_cell(w, w.repaired_by, k, f)
@@ -426,8 +437,7 @@ def send_fluid(w, f, now, returned):
     repaired = count_sent(f, now, amount, out)
     f.retransmitted += repaired
     f.sent += amount
-    may_send = out + amount < cwnd
-    if f.reads_packets != 0 and may_send and new_data(f) <= ROUNDING and to_repair(f) <= 0:
+    if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)
     note_totals(w, f, w.k)
     f.acted = w.k

@@ -8,11 +8,12 @@ fluid's next step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tcpcc.engine.jit import Caller, address
 from tcpcc.errors import ScenarioError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
+
+Items = Mapping[str, NDArray[Any]] | None
 
 #: Sums over the links of both worlds.
 ADDED = ("arrived", "drops")
@@ -153,7 +156,17 @@ class CoupledWorld(PacketWorld):
             for name, total in series.totals.items():
                 for row in self.fluid_flows:
                     total[row] = other.totals[name][row]
-        return series
+        return replace(series, items=_joined_items(series.items, other.items))
+
+
+def _joined_items(packets: Items, fluid: Items) -> Items:
+    """The items of both worlds in the order of one: of flows by their rows, then conversations."""
+    if packets is None or fluid is None:
+        return packets if fluid is None else fluid
+    items = {name: np.concatenate([packets[name], fluid[name]]) for name in packets}
+    rows = np.where(items["item_conversation"] < 0, items["item_flow"], np.inf)
+    order = np.argsort(rows, kind="stable")
+    return {name: values[order] for name, values in items.items()}
 
 
 def _check_links(resolved: Resolved, links: list[int]) -> None:

@@ -64,6 +64,7 @@ def test_a_header_says_when_to_call_which_rule(name):
     assert ("in loss recovery too" in words) == controller.every_ack
     assert ("Do not call on_ack in fast recovery" in words) == (not controller.every_ack)
     assert ("Only these rules change cwnd" in words) == (controller.window == "own")
+    assert ("take back" in words) == (not controller.every_ack)  # as `rules.apply_growth`
     for text in made.values():
         assert text.startswith("/* SPDX-License-Identifier: MIT */\n")
         for python in ("abc_limit", "gso_time", "every_ack", "Transport", "``"):

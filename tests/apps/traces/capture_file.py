@@ -28,11 +28,11 @@ def tcp(
 
 def pcap(path, packets, link=101, order="<", magic=0xA1B2C3D4, whole_size=None):
     """A file of packets, (time, bytes) each; `whole_size` in place of their own sizes."""
-    head = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, link)
+    file = bytearray(struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, link))
     ticks = 10**6 if magic == 0xA1B2C3D4 else 10**9
     for time, body in packets:
         whole, part = divmod(round(time * ticks), ticks)
         size = len(body) if whole_size is None else whole_size
-        head += struct.pack(order + "IIII", whole, part, len(body), size) + body
-    path.write_bytes(head)
+        file += struct.pack(order + "IIII", whole, part, len(body), size) + body
+    path.write_bytes(file)
     return path

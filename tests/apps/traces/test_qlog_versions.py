@@ -260,7 +260,8 @@ def test_a_damaged_record_in_the_middle_is_skipped(tmp_path):
     first, second = pair()
     pieces = [json.dumps(head), json.dumps(first), '{"time": 6, "na', json.dumps(second)]
     path = tmp_path / "a.sqlog"
-    path.write_text("".join(f"\x1e{piece}\n" for piece in pieces))
-    with pytest.warns(TraceWarning, match="1 event left out, the first: line 3: .*not JSON"):
+    text = "".join(f"\x1e{piece}\n" for piece in pieces)
+    path.write_text(text, encoding="utf-8-sig")  # with the mark that some editors put first
+    with pytest.warns(TraceWarning, match="1 event left out, the first: line 3: not JSON: [^;]*$"):
         run = tc.traces.read_qlog(path)
     assert total(run, "delivered") == 1

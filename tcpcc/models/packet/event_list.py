@@ -134,7 +134,7 @@ def push(w, time, since, order, kind, ident):
 
 @not_inlined
 def put_in_order(w):
-    """Sort a heap that has become short."""
+    """Sort a heap that has become short, or in which an event has another time."""
     size = w.heap_size
     w.heap_size = 0
     w.in_order = 1

@@ -83,6 +83,13 @@ def test_the_imports_that_the_digest_follows_are_those_of_the_syntax_tree():
         assert set(source._imports(file)) == expected, name
 
 
+def test_packets_one_by_one_compile_no_trains():
+    """The event loop gets the handlers of trains as functions and does not import them."""
+    trains = "tcpcc.models.trains."
+    assert any(m.startswith(trains) for m in modules_behind(train_events.__name__))
+    assert not any(m.startswith(trains) for m in modules_behind(handlers.__name__))
+
+
 def test_no_algorithm_is_behind_an_engine():
     """An edit of a controller or of a queue discipline leaves the engines' machine code alone."""
     for module in (handlers, train_events):

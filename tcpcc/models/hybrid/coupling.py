@@ -25,7 +25,6 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.results.recording import AMOUNTS, Series
 from tcpcc.scenario.resolve import Senders
-from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -46,8 +45,8 @@ class CoupledWorld(PacketWorld):
         senders: largest number of senders of a background flow with a `count`.
 
     Raises:
-        ScenarioError: a link with fluid changes, or its discipline acts on single packets; a group
-            has flows of both kinds; a flow in the background is to be traced.
+        ScenarioError: a link with fluid changes, or its discipline acts on single packets; a flow
+            in the background is to be traced.
     """
 
     model = "hybrid"
@@ -66,7 +65,6 @@ class CoupledWorld(PacketWorld):
         of_fluid = self.fluid.routes
         self.fluid_links = sorted({k for i in self.fluid_flows for k in of_fluid[i].links})
         _check_links(resolved, self.fluid_links)
-        _check_groups(resolved)
         super().__init__(scenario, trace, resolved=resolved)
         if trace is not True:
             self._check_trace()
@@ -165,16 +163,4 @@ def _check_links(resolved: Resolved, links: list[int]) -> None:
             raise ScenarioError(
                 f"hybrid with steps: link {link.name!r}, on the path of background flows, {what}:"
                 " give trains=16 instead of steps"
-            )
-
-
-def _check_groups(resolved: Resolved) -> None:
-    kinds: dict[str, set[bool]] = {}
-    for flow in resolved.flows:
-        if isinstance(flow.spec, Flow) and flow.spec.group is not None:
-            kinds.setdefault(flow.spec.group, set()).add(flow.spec.background)
-    for group, found in kinds.items():
-        if len(found) > 1:
-            raise ScenarioError(
-                f"group {group!r}: has flows with and without background=True: must be all or none"
             )

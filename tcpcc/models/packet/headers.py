@@ -8,10 +8,10 @@ free when the packet or the ACK is consumed or dropped. Number 0 means no header
 import math
 
 from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
-from tcpcc.models.bins import link_bin_at
+from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.header_layout import note_words, return_words, sees, send_fields, show_words
-from tcpcc.models.packet.packet_records import MARGIN, header_at
-from tcpcc.models.packet.recorder import bin_of
+from tcpcc.models.packet.packet_records import DROP, MARGIN, header_at
+from tcpcc.models.packet.recorder import bin_of, trace
 from tcpcc.transport import ecn
 from tcpcc.transport.flow_record import CE, ECT, ECT1
 
@@ -134,3 +134,23 @@ def take_verdict(w, q, link, header, time):
         if q.words != 0:
             note_words(link, words_of(w, header))
     return True
+
+
+@compiled
+def drop_packet(w, flow, link, time, p, arrives):
+    """Record a drop, and release the header; `arrives`: whether the record does not count
+    the packet's arrival yet."""
+    flow.dropped += 1
+    if time <= w.duration:
+        k = min(bin_of(w, time), w.n_bins - 1)
+        if p.hop < flow.n_forward:
+            flow_bin_at(flow.bins, k).dropped += 1
+        else:
+            flow_bin_at(flow.bins, k).acks_dropped += 1
+        if link.recorded != 0:
+            b = link_bin_at(link.bins, k)
+            b.drops += flow.count
+            if arrives:
+                b.arrived += flow.count
+    trace(w, flow, time, DROP, p.seq, float(link.ident))
+    release_header(w, p.header)

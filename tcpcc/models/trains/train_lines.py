@@ -12,18 +12,18 @@ START = 4.0
 
 
 @compiled
-def longest(x, tcp):
+def longest(w, tcp):
     """The longest train of a flow, s; shorter in slow start."""
     s = window_at(tcp.state, 0)
-    return tcp.srtt / (x.per_rtt * START if s.cwnd < s.ssthresh else x.per_rtt)
+    return tcp.srtt / (w.per_rtt * START if s.cwnd < s.ssthresh else w.per_rtt)
 
 
 @compiled
-def may_join(x, flow, tcp, t, p):
+def may_join(w, flow, tcp, t, p):
     """Whether train `p` continues the last train `t` of a line, which has not begun to arrive."""
-    if p.again != 0 or t.again != 0 or open_at(x.open, flow.index).single != 0:
+    if p.again != 0 or t.again != 0 or open_at(w.open_trains, flow.index).single != 0:
         return False
-    if p.last - t.first > longest(x, tcp):
+    if p.last - t.first > longest(w, tcp):
         return False
     between = p.first - t.last
     if t.count > 1 and not between <= 2 * (t.last - t.first) / (t.count - 1):
@@ -54,24 +54,24 @@ def joint_step(tcp, t, p):
 
 
 @compiled
-def append_train(w, x, flow, line, p):
+def append_train(w, flow, line, p):
     """A train is on its way to the end of a line; returns whether it is the first one there."""
     if line.head != 0 and (line.head != line.tail or line.arriving == 0):
-        t = train_at(x.trains, line.tail)
-        if may_join(x, flow, tcp_at(w.tcp, flow.index), t, p):
+        t = train_at(w.trains, line.tail)
+        if may_join(w, flow, tcp_at(w.tcp, flow.index), t, p):
             t.step = joint_step(tcp_at(w.tcp, flow.index), t, p)
             t.last = p.last
             t.count += p.count
             return False
-    place = x.free
+    place = w.free_train
     if place != 0:
-        x.free = np.int64(train_at(x.trains, place).after)
+        w.free_train = np.int64(train_at(w.trains, place).after)
     else:
-        place = x.unused
-        x.unused += 1
-    t = train_at(x.trains, place)
-    x.n_free -= 1
-    if x.n_free < x.margin:
+        place = w.unused_train
+        w.unused_train += 1
+    t = train_at(w.trains, place)
+    w.n_free_trains -= 1
+    if w.n_free_trains < w.train_margin:
         w.need = 1
     write_train(p, t)
     t.flow = flow.index
@@ -80,23 +80,31 @@ def append_train(w, x, flow, line, p):
     if first:
         line.head = place
     else:
-        train_at(x.trains, line.tail).after = place
+        train_at(w.trains, line.tail).after = place
     line.tail = place
     return first
 
 
 @compiled
-def join_line(w, x, flow, line, ident, kind, p):
+def join_line(w, flow, line, ident, kind, p):
     """A train is on its way to the end of a line, where it arrives by an event."""
-    if append_train(w, x, flow, line, p):
-        push(w, max(p.first, w.now), w.now, next_order(w), kind, ident)
+    if append_train(w, flow, line, p):
+        await_train(w, line, kind, ident)
 
 
 @compiled
-def remove_head(w, x, line):
+def await_train(w, line, kind, ident):
+    """The first train on a line, if any, has an event when it begins to arrive."""
+    if line.head != 0:
+        t = max(train_at(w.trains, line.head).first, w.now)
+        push(w, t, w.now, next_order(w), kind, ident)
+
+
+@compiled
+def remove_head(w, line):
     place = line.head
-    t = train_at(x.trains, place)
+    t = train_at(w.trains, place)
     line.head = np.int64(t.after)
-    t.after = x.free
-    x.free = place
-    x.n_free += 1
+    t.after = w.free_train
+    w.free_train = place
+    w.n_free_trains += 1

@@ -6,6 +6,7 @@ from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.packet_records import hop_at, link_at
+from tcpcc.models.packet.packets import size_of
 from tcpcc.models.packet.recorder import add_sending, bin_of
 from tcpcc.models.trains.train_lines import join_line
 from tcpcc.models.trains.train_records import (
@@ -21,14 +22,7 @@ from tcpcc.models.trains.train_records import (
 
 
 @compiled
-def size_at(flow, hop, p):
-    """Bytes of each packet of a train at a hop."""
-    syn = p.seq == 0 and flow.handshake != 0
-    return flow.ack_size if hop >= flow.n_forward or syn else flow.size
-
-
-@compiled
-def cross_own(w, x, flow, hop, line, link, p, size):
+def cross_own(w, flow, hop, line, link, p, size):
     """A train crosses a link where its flow meets no other; returns it at the link's end."""
     if line.kind == STAGE:
         first = 0.0
@@ -58,23 +52,23 @@ def cross_own(w, x, flow, hop, line, link, p, size):
 
 
 @compiled
-def travel(w, x, flow, hop, end, p):
+def travel(w, flow, hop, end, p):
     """A train goes on from a hop to the hop `end` or to a shared link; returns whether it reaches
     the end, and the train."""
     while hop < end:
-        line = line_at(x.lines, flow.path + hop)
+        line = line_at(w.lines, flow.path + hop)
         if line.kind == SHARED or line.kind == SINGLE:
-            join_line(w, x, flow, line, flow.path + hop, AT_LINK, p)
+            join_line(w, flow, line, flow.path + hop, AT_LINK, p)
             return False, p
         link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
-        p = cross_own(w, x, flow, hop, line, link, p, size_at(flow, hop, p))
+        p = cross_own(w, flow, hop, line, link, p, size_of(flow, hop, p.seq))
         hop += 1
     return True, p
 
 
 @compiled
-def go_back(w, x, flow, hop, p):
+def go_back(w, flow, hop, p):
     """A train of ACKs goes on from a hop."""
-    arrives, p = travel(w, x, flow, hop, flow.n_hops, p)
+    arrives, p = travel(w, flow, hop, flow.n_hops, p)
     if arrives:
-        join_line(w, x, flow, line_at(x.acks, flow.index), flow.index, AT_SENDER, p)
+        join_line(w, flow, line_at(w.ack_lines, flow.index), flow.index, AT_SENDER, p)

@@ -4,10 +4,9 @@ import math
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.bins import flow_bin_at
-from tcpcc.models.packet.conversations import leave_place
-from tcpcc.models.packet.handlers import hold_ack, take_held_ack
-from tcpcc.models.packet.headers import read_at_receiver
-from tcpcc.models.packet.packet_records import cbr_at, flow_at
+from tcpcc.models.packet.handlers import hold_ack, take_held_header
+from tcpcc.models.packet.links.transit import take_data
+from tcpcc.models.packet.packet_records import cbr_at
 from tcpcc.models.packet.recorder import bin_of, note_delivery
 from tcpcc.models.trains.coasting import stop_coasting
 from tcpcc.models.trains.train_lines import most_acknowledged
@@ -25,7 +24,7 @@ def count_delivered(w, flow, time, n):
 
 
 @compiled
-def receive_train(w, x, flow, p):
+def receive_train(w, flow, p):
     """A data train reaches its receiver."""
     n = p.count
     if flow.kind == CBR:
@@ -35,9 +34,9 @@ def receive_train(w, x, flow, p):
         return
     tcp = tcp_at(w.tcp, flow.index)
     if tcp.held_until < p.first:
-        end_delay(w, x, flow, tcp)
+        end_delay(w, flow, tcp)
     if (
-        (n > 1 or open_at(x.open, flow.index).single == 0)
+        (n > 1 or open_at(w.open_trains, flow.index).single == 0)
         and p.again == 0
         and p.seq == tcp.expected
         and tcp.highest <= p.seq
@@ -57,13 +56,13 @@ def receive_train(w, x, flow, p):
         if tcp.delayed_ack == 0:
             flow.acks_sent += n
             acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
-            go_back(w, x, flow, flow.n_forward, acks)
+            go_back(w, flow, flow.n_forward, acks)
         else:
-            delay_acks(w, x, flow, tcp, p)
+            delay_acks(w, flow, tcp, p)
         return
     if p.seq != tcp.expected:
-        stop_coasting(tcp, open_at(x.open, flow.index))
-    receive_each(w, x, flow, tcp, p)
+        stop_coasting(tcp, open_at(w.open_trains, flow.index))
+    receive_each(w, flow, tcp, p)
 
 
 @compiled
@@ -82,7 +81,7 @@ def is_dense(tcp, p):
 
 
 @compiled
-def delay_acks(w, x, flow, tcp, p):
+def delay_acks(w, flow, tcp, p):
     """ACKs of a train in order: of every `ack_every`-th packet. See `receive_data`."""
     gap = (p.last - p.first) / max(p.count - 1, 1)
     every = tcp.ack_every
@@ -96,7 +95,7 @@ def delay_acks(w, x, flow, tcp, p):
         first = p.first + k * gap
         last = first + (n - 1) * every * gap
         seq = p.seq + k
-        go_back(w, x, flow, flow.n_forward, Train(first, last, seq, n, every, 0, seq, 0, 0, 0))
+        go_back(w, flow, flow.n_forward, Train(first, last, seq, n, every, 0, seq, 0, 0, 0))
     if tcp.held > 0 and tcp.held_until == math.inf:
         t = p.last - (tcp.held - 1) * gap
         tcp.held_until = t + tcp.delayed_ack
@@ -104,7 +103,7 @@ def delay_acks(w, x, flow, tcp, p):
 
 
 @not_inlined
-def receive_each(w, x, flow, tcp, p):
+def receive_each(w, flow, tcp, p):
     n = p.count
     gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
     a = none = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
@@ -113,16 +112,11 @@ def receive_each(w, x, flow, tcp, p):
         t = p.first + j * gap
         if tcp.held_until < t:
             if a.count > 0:
-                go_back(w, x, flow, flow.n_forward, a)
+                go_back(w, flow, flow.n_forward, a)
             a = none
-            end_delay(w, x, flow, tcp)
-        before = tcp.delivered
+            end_delay(w, flow, tcp)
         held = tcp.held_until
-        due = receiver.receive_data(tcp, t, seq, p.again)
-        if p.header != 0:
-            due = read_at_receiver(w, flow, tcp, p.header, due)
-        if tcp.delivered != before:
-            note_delivery(w, flow, seq, t)
+        due = take_data(w, flow, tcp, seq, p.again, p.header, t)
         if not due:
             hold_ack(w, flow, tcp, held, t)
             continue
@@ -143,38 +137,26 @@ def receive_each(w, x, flow, tcp, p):
             a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high, 0)
         else:
             if a.count > 0:
-                go_back(w, x, flow, flow.n_forward, a)
+                go_back(w, flow, flow.n_forward, a)
             a = Train(t, t, ack, 1, 1, again, seq, low, high, p.header)
     if a.count > 0:
-        go_back(w, x, flow, flow.n_forward, a)
+        go_back(w, flow, flow.n_forward, a)
 
 
 @compiled
-def send_late_ack(w, x, flow, tcp, at, header):
-    """Send the ACK that has waited for its timer, which expires at a time."""
+def send_late_ack(w, flow, tcp, at):
+    """As `send_held_ack`: send the ACK that has waited for its timer, which expires at a time."""
     flow.acks_sent += 1
     ack = tcp.expected - 1
     again = 1 if tcp.echo != 0 else 0
-    a = Train(at, at, ack, 1, 1, again, ack, tcp.sack_low, tcp.sack_high, header)
-    go_back(w, x, flow, flow.n_forward, a)
+    low, high = tcp.sack_low, tcp.sack_high
+    late = Train(at, at, ack, 1, 1, again, ack, low, high, take_held_header(flow))
+    go_back(w, flow, flow.n_forward, late)
 
 
 @not_inlined
-def end_delay(w, x, flow, tcp):
+def end_delay(w, flow, tcp):
     """The timer of a delayed ACK is due before a packet that arrives later than now."""
     at = tcp.held_until
     if receiver.send_held_ack(tcp):
-        header = flow.held_header
-        flow.held_header = 0
-        send_late_ack(w, x, flow, tcp, at, header)
-
-
-@not_inlined
-def end_ack_delay(w, x, ident, now, order):
-    """The timer of a delayed ACK is due."""
-    flow = flow_at(w.flows, ident)
-    due, header = take_held_ack(w, flow, order)
-    if due:
-        send_late_ack(w, x, flow, tcp_at(w.tcp, ident), now, header)
-    if flow.conversation != 0:
-        leave_place(w, flow)
+        send_late_ack(w, flow, tcp, at)

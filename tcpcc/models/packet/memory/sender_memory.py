@@ -64,6 +64,7 @@ class SenderMemory:
         self.fill(row, tcp, i, flow)
         if isinstance(flow.spec, CBR):
             world.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
+            world.cbr["train"][i] = 1
             return
         world.rings.place(world.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)

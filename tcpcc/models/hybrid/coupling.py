@@ -76,14 +76,8 @@ class CoupledWorld(PacketWorld):
         ) + self.rows_of_fluid.itemsize * (np.arange(len(self.rows_of_fluid)))
         self._columns = self._columns_of_hops()
         self._coupling: Any = np.zeros(1, COUPLING)
-        self._coupling["world"], self._coupling["links"] = (
-            address(self.fluid.w),
-            address(self.links),
-        )
-        self._coupling["fluid_links"], self._coupling["n"] = (
-            address(self.rows_of_fluid),
-            len(self.rows_of_fluid),
-        )
+        rows = address(self.rows_of_fluid), len(self.rows_of_fluid)
+        self._coupling[0] = (address(self.fluid.w), *rows, address(self.links))
         w = self.w[0]
         w["columns"], w["coupling"] = address(self._columns), address(self._coupling)
         w["step"], w["advance_fluid"] = self.fluid.step, Caller(bool, int).address(run_fluid_step)

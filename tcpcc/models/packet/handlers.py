@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import Caller, compiled, entry, not_inlined
-from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import conversation_at, item_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import (
@@ -63,6 +62,7 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.packets import ack_packet, data_packet, free_place, read_packet
 from tcpcc.models.packet.recorder import (
     bin_of,
+    flow_bin,
     sample_flow,
     trace,
     trace_ack,
@@ -88,7 +88,7 @@ def set_open(w, flow, value):
 def empty_outbox(w, flow, tcp, now):
     """Send the packets in the outbox over the first link, and refill it while more can be sent."""
     while True:
-        b = flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1))
+        b = flow_bin(w, flow, now)
         for i in range(tcp.outbox_count):
             out = out_at(tcp.outbox, i)
             seq = out.seq
@@ -217,7 +217,7 @@ def take_arrived(w, kind, ident):
     now = record.time
     p = read_packet(record)
     if kind == ARRIVAL:
-        advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
+        advance_flight(w, lane_at(w.lanes, ident), ident)
     else:
         free_place(w, ident)
         vacate_first(w)
@@ -313,7 +313,7 @@ def set_ack_timer(w, flow, tcp):
 
 
 @not_inlined
-def handle_ack_timer(w, ident, now, order, send_held):
+def handle_ack_timer(w, ident, now, order, send_ack):
     """The timer of a delayed ACK is due."""
     flow = flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
@@ -322,22 +322,16 @@ def handle_ack_timer(w, ident, now, order, send_held):
         if order != flow.held_order:  # the timer of an ACK that has been sent since
             set_ack_timer(w, flow, tcp)
         elif receiver.send_held_ack(tcp):
-            send_held(w, flow, tcp, now)
+            send_ack(w, flow, held_ack(flow, tcp), now)
     leave_place(w, flow)
 
 
 @compiled
-def send_held_ack(w, flow, tcp, now):
-    """Send the ACK that has waited for its timer."""
-    send_packet(w, flow, ack_packet(flow, tcp, tcp.expected - 1, take_held_header(flow)), now)
-
-
-@compiled
-def take_held_header(flow):
-    """The header of the packet that a held ACK acknowledges."""
+def held_ack(flow, tcp):
+    """The ACK that has waited for its timer."""
     header = flow.held_header
     flow.held_header = 0
-    return header
+    return ack_packet(flow, tcp, tcp.expected - 1, header)
 
 
 @not_inlined
@@ -420,7 +414,7 @@ def emit_cbr(w, flow, source, now, send_cbr):
     if source.off_at < math.inf:
         n = max(min(n, math.ceil((source.off_at - now) / source.interval)), 1)
     source.sent += n
-    flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += n
+    flow_bin(w, flow, now).sent += n
     trace(w, flow, now, SEND, seq, 0.0)
     send_cbr(w, flow, source, seq, n, now)
     source.order = next_order(w)
@@ -497,18 +491,18 @@ def handle_event(w, kind, ident, now, order):
     if kind <= ARRIVAL:
         handle_arrival(w, kind, ident)
     else:
-        handle_rare(w, kind, ident, now, order, finish_turn, send_held_ack, send_cbr_packet)
+        handle_rare(w, kind, ident, now, order, finish_turn, send_packet, send_cbr_packet)
 
 
 @not_inlined
-def handle_rare(w, kind, ident, now, order, finish, send_held, send_cbr):
+def handle_rare(w, kind, ident, now, order, finish, send_ack, send_cbr):
     """Handle an event that is not the arrival of a packet, and finish what a sender has begun.
 
     The event's place on the list stays for the first event that it adds.
 
     Args:
         finish: :func:`finish_turn`, or what trains do then.
-        send_held: sends a delayed ACK, as :func:`send_held_ack`.
+        send_ack: sends an ACK from its receiver, as :func:`.transit.send_packet`.
         send_cbr: sends packets of a CBR source, as :func:`send_cbr_packet`.
     """
     w.turn = 0
@@ -518,7 +512,7 @@ def handle_rare(w, kind, ident, now, order, finish, send_held, send_cbr):
     elif kind == CBR_PACKET:
         handle_cbr(w, ident, now, order, send_cbr)
     elif kind == ACK_TIMER:
-        handle_ack_timer(w, ident, now, order, send_held)
+        handle_ack_timer(w, ident, now, order, send_ack)
     elif kind == FLOW_START:
         handle_start(w, ident, now, send_cbr)
     elif kind == FLOW_STOP:

@@ -138,14 +138,27 @@ def write_sample(w, flow, now):
 
 
 @compiled
+def flow_bin(w, flow, time):
+    """The bin of a flow at a time before the end of the run."""
+    return flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1))
+
+
+@compiled
+def link_bin(w, link, time):
+    """The bin of a recorded link at a time before the end of the run."""
+    return link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+
+
+@compiled
 def bin_at(w, time):
     """The bin of `time`; -1 after the end of the run."""
     return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
 
 
 @compiled
-def note_delivery(w, flow, seq, time):
+def note_delivery(w, flow, seq, n, time):
+    """Record that `n` packets from number `seq` on have arrived; the SYN does not count."""
     if time <= w.duration:
         if seq > 0 or flow.handshake == 0:
-            flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
+            flow_bin(w, flow, time).delivered += n
         trace(w, flow, time, DELIVER, seq, 0.0)

@@ -1,7 +1,7 @@
 """Trains: the packet model's senders and receivers, with several packets of a flow in one event.
 
 A train has packets of one flow at equal distances. It travels whole over links where its flow meets
-no other (`train_paths`). At a shared link it takes two events: when it begins and when it ends to
+no other (`train_lines`). At a shared link it takes two events: when it begins and when it ends to
 arrive (`train_links`, `train_queue`). Its packets see the queue at their own arrival, so a lone
 flow measures what it measures with packets. Its ACKs travel as a train from the receiver
 (`train_receiver`) to the sender (`train_sender`).
@@ -44,7 +44,7 @@ from tcpcc.models.trains.coasting import stop_coasting
 from tcpcc.models.trains.train_lines import await_train, remove_head
 from tcpcc.models.trains.train_links import enter_link, go_on_train, leave_link, reach_link
 from tcpcc.models.trains.train_queue import advance_line
-from tcpcc.models.trains.train_receiver import send_late_ack
+from tcpcc.models.trains.train_receiver import send_ack
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     AT_SENDER,
@@ -146,7 +146,7 @@ def handle_event(w, kind, ident, now, order):
     else:
         if kind == RETRANSMISSION_TIMER and tcp_at(w.tcp, ident).deadline <= now:
             stop_coasting(tcp_at(w.tcp, ident), open_at(w.open_trains, ident))
-        handle_rare(w, kind, ident, now, order, finish_train, send_late_ack, send_cbr_train)
+        handle_rare(w, kind, ident, now, order, finish_train, send_ack, send_cbr_train)
     close_vacancy(w)
 
 

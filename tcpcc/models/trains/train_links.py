@@ -6,7 +6,6 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import next_order, push
 from tcpcc.models.packet.handlers import take_arrived
@@ -15,10 +14,9 @@ from tcpcc.models.packet.links.queue_sample import fill_queue_sample
 from tcpcc.models.packet.links.transit import send_packet
 from tcpcc.models.packet.packet_records import flow_at, hop_at, link_at
 from tcpcc.models.packet.packets import Packet, size_of
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, bin_of
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, bin_of, link_bin
 from tcpcc.models.queue_memory import apply_discipline
-from tcpcc.models.trains.train_lines import await_train, longest, remove_head
-from tcpcc.models.trains.train_paths import go_back, travel
+from tcpcc.models.trains.train_lines import await_train, go_back, longest, remove_head, travel
 from tcpcc.models.trains.train_queue import (
     add_at_once,
     admit,
@@ -35,6 +33,7 @@ from tcpcc.models.trains.train_records import (
     GROWTH,
     at_times,
     drop_first_packet,
+    gap_of,
     packet_of,
     part,
     pool_at,
@@ -146,7 +145,7 @@ def finds_room(w, link, pool, line, p, size, each):
 
 @compiled
 def record_arrival(w, link, pool, time, packets):
-    b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+    b = link_bin(w, link, time)
     b.arrived += packets
     waiting = math.floor(pool.backlog / pool.size)  # not //, which is slow
     b.queue_max = max(b.queue_max, min(waiting, link.capacity))
@@ -253,7 +252,7 @@ def cross_alone(w, flow, o, hop, p):
     size = size_of(flow, hop, p.seq)
     tx = 8 * size / link.rate
     n = p.count
-    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    gap = gap_of(p)
     room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
     tie = 2e-9 * tx if o.lag >= tx else 0.0  # so much less as another departs (`comes_first`)
     most = longest(w, tcp_at(w.tcp, flow.index))
@@ -309,7 +308,7 @@ def wait_alone(w, link, p, size, tx):
     link.busy_until = last
     link.arrived += n
     if link.recorded != 0 and p.first <= w.duration:
-        b = link_bin_at(link.bins, min(bin_of(w, min(p.last, w.duration)), w.n_bins - 1))
+        b = link_bin(w, link, min(p.last, w.duration))
         b.arrived += n
         wait = max(begin - p.first, last - tx - p.last)
         if wait > 0:
@@ -357,5 +356,5 @@ def leave_link(w, kind, ident):
     """A packet reaches the end of a link of the packet model."""
     p, now = take_arrived(w, kind, ident)
     flow = flow_at(w.flows, p.flow)
-    go_on_train(w, flow, p.hop, train_of(flow, p, now))
+    go_on_train(w, flow, p.hop, train_of(p, p.hop > flow.n_forward, now))
     leave_place(w, flow)

@@ -3,24 +3,17 @@
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.bins import flow_bin_at
-from tcpcc.models.packet.handlers import hold_ack, take_held_header
+from tcpcc.models.packet.handlers import held_ack, hold_ack
 from tcpcc.models.packet.links.transit import take_data
 from tcpcc.models.packet.packet_records import cbr_at
-from tcpcc.models.packet.recorder import bin_of, note_delivery
+from tcpcc.models.packet.packets import ack_packet
+from tcpcc.models.packet.recorder import note_delivery
 from tcpcc.models.trains.coasting import stop_coasting
-from tcpcc.models.trains.train_lines import most_acknowledged
-from tcpcc.models.trains.train_paths import go_back
-from tcpcc.models.trains.train_records import Train, open_at
+from tcpcc.models.trains.train_lines import go_back, most_acknowledged
+from tcpcc.models.trains.train_records import Train, gap_of, open_at, train_of
 from tcpcc.transport import receiver
 from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import CBR, tcp_at
-
-
-@compiled
-def count_delivered(w, flow, time, n):
-    if time <= w.duration:
-        flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += n
 
 
 @compiled
@@ -29,8 +22,7 @@ def receive_train(w, flow, p):
     n = p.count
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += n
-        note_delivery(w, flow, p.seq, p.last)
-        count_delivered(w, flow, p.last, n - 1)
+        note_delivery(w, flow, p.seq, n, p.last)
         return
     tcp = tcp_at(w.tcp, flow.index)
     if tcp.held_until < p.first:
@@ -49,7 +41,7 @@ def receive_train(w, flow, p):
         tcp.expected = p.seq + n
         tcp.sack_low = tcp.sack_high = 0
         tcp.echo = 0
-        count_delivered(w, flow, p.last, n)
+        note_delivery(w, flow, p.seq, n, p.last)
         if tcp.delivery != 0:
             for j in range(n):
                 note_received(tcp, p.first + (p.last - p.first) * j / max(n - 1, 1), p.seq + j)
@@ -74,7 +66,7 @@ def is_plain(tcp):
 @compiled
 def is_dense(tcp, p):
     """Whether no timer of a delayed ACK expires while a train arrives."""
-    gap = (p.last - p.first) / max(p.count - 1, 1)
+    gap = gap_of(p)
     if p.first + (tcp.ack_every - tcp.held - 1) * gap > tcp.held_until:
         return False
     return (tcp.ack_every - 1) * gap <= tcp.delayed_ack
@@ -83,7 +75,7 @@ def is_dense(tcp, p):
 @compiled
 def delay_acks(w, flow, tcp, p):
     """ACKs of a train in order: of every `ack_every`-th packet. See `receive_data`."""
-    gap = (p.last - p.first) / max(p.count - 1, 1)
+    gap = gap_of(p)
     every = tcp.ack_every
     k = every - tcp.held - 1  # the first packet that is acknowledged
     n = (tcp.held + p.count) // every
@@ -104,10 +96,9 @@ def delay_acks(w, flow, tcp, p):
 
 @not_inlined
 def receive_each(w, flow, tcp, p):
-    n = p.count
-    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    gap = gap_of(p)
     a = none = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
-    for j in range(n):
+    for j in range(p.count):
         seq = p.seq + j
         t = p.first + j * gap
         if tcp.held_until < t:
@@ -120,38 +111,32 @@ def receive_each(w, flow, tcp, p):
         if not due:
             hold_ack(w, flow, tcp, held, t)
             continue
-        flow.acks_sent += 1
-        ack, low, high = tcp.expected - 1, tcp.sack_low, tcp.sack_high
-        again = 1 if tcp.echo != 0 else 0
-        joins = a.count > 0 and again == 0 and a.again == 0
+        b = train_of(ack_packet(flow, tcp, seq, p.header), True, t)
+        joins = a.count > 0 and b.again == 0 and a.again == 0
         step = a.step
         if joins:
             if a.count == 1:
-                step = ack - a.seq
-            joins = ack == a.seq + a.count * step and seq == a.trigger + a.count * max(step, 1)
+                step = b.seq - a.seq
+            joins = b.seq == a.seq + a.count * step and seq == a.trigger + a.count * max(step, 1)
             if step > 0:
-                joins = joins and step <= most_acknowledged(tcp) and low == high and a.low == a.high
+                sacks = b.low != b.high or a.low != a.high
+                joins = joins and step <= most_acknowledged(tcp) and not sacks
             else:
-                joins = joins and low == a.low and high == a.high + a.count
+                joins = joins and b.low == a.low and b.high == a.high + a.count
         if joins:
             a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high, 0)
         else:
             if a.count > 0:
                 go_back(w, flow, flow.n_forward, a)
-            a = Train(t, t, ack, 1, 1, again, seq, low, high, p.header)
+            a = b
     if a.count > 0:
         go_back(w, flow, flow.n_forward, a)
 
 
 @compiled
-def send_late_ack(w, flow, tcp, at):
-    """As `send_held_ack`: send the ACK that has waited for its timer, which expires at a time."""
-    flow.acks_sent += 1
-    ack = tcp.expected - 1
-    again = 1 if tcp.echo != 0 else 0
-    low, high = tcp.sack_low, tcp.sack_high
-    late = Train(at, at, ack, 1, 1, again, ack, low, high, take_held_header(flow))
-    go_back(w, flow, flow.n_forward, late)
+def send_ack(w, flow, p, time):
+    """As `send_packet`, for an ACK at its receiver."""
+    go_back(w, flow, flow.n_forward, train_of(p, True, time))
 
 
 @not_inlined
@@ -159,4 +144,4 @@ def end_delay(w, flow, tcp):
     """The timer of a delayed ACK is due before a packet that arrives later than now."""
     at = tcp.held_until
     if receiver.send_held_ack(tcp):
-        send_late_ack(w, flow, tcp, at)
+        send_ack(w, flow, held_ack(flow, tcp), at)

@@ -116,6 +116,12 @@ def at_times(p, first, last):
 
 
 @compiled
+def gap_of(p):
+    """Time between two packets of a train, s; 0 if it has only one."""
+    return (p.last - p.first) / (p.count - 1) if p.count > 1 else 0.0
+
+
+@compiled
 def trigger_of(p, k):
     """The packet that caused ACK `k` of a train."""
     return p.trigger + k * max(p.step, 1)
@@ -159,8 +165,7 @@ def write_train(p, record):
 @compiled
 def drop_first_packet(p, record):
     """Leave train `p` in its record without its first packet."""
-    begin = p.first + (p.last - p.first) / (p.count - 1)
-    write_train(part(p, 1, p.count - 1, begin, p.last), record)
+    write_train(part(p, 1, p.count - 1, p.first + gap_of(p), p.last), record)
 
 
 @compiled
@@ -171,9 +176,9 @@ def packet_of(flow, hop, p):
 
 
 @compiled
-def train_of(flow, p, time):
-    """A packet of the packet model as a train."""
-    if p.hop <= flow.n_forward:
+def train_of(p, is_ack, time):
+    """A packet as a train."""
+    if not is_ack:
         return Train(time, time, p.seq, 1, 1, p.trigger, -1, 0, 0, p.header)
     again = 1 if p.trigger < 0 else 0
     trigger = ~p.trigger if p.trigger < 0 else p.trigger

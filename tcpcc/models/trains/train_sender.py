@@ -8,7 +8,6 @@ their own; not with delayed ACKs, each of which releases several packets at once
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import item_at
 from tcpcc.models.packet.conversations import note_items
 from tcpcc.models.packet.event_list import comes_next, next_order, push
@@ -21,16 +20,22 @@ from tcpcc.models.packet.handlers import (
 )
 from tcpcc.models.packet.headers import write_header
 from tcpcc.models.packet.packet_records import MARGIN
-from tcpcc.models.packet.recorder import bin_of
+from tcpcc.models.packet.recorder import flow_bin
 from tcpcc.models.trains.coasting import begin_coasting, log_train, time_sent, write_newest
-from tcpcc.models.trains.train_lines import append_train, await_train, longest, most_acknowledged
+from tcpcc.models.trains.train_lines import (
+    append_train,
+    await_train,
+    longest,
+    most_acknowledged,
+    travel,
+)
 from tcpcc.models.trains.train_links import cross_alone, go_on_train, reach_link
-from tcpcc.models.trains.train_paths import travel
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     GROWTH,
     LONE,
     Train,
+    gap_of,
     line_at,
     open_at,
     part,
@@ -118,7 +123,7 @@ def close_train(w, flow, tcp, o):
 @compiled
 def gather(w, flow, tcp, o, now, first):
     """Packets in the outbox join the open train, sent from `first` to `now`."""
-    b = flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1))
+    b = flow_bin(w, flow, now)
     while True:
         for i in range(tcp.outbox_count):
             out = out_at(tcp.outbox, i)
@@ -278,7 +283,7 @@ def take_smooth_acks(w, flow, tcp, o, p):
 def take_acks(w, flow, tcp, o, p):
     """A train of ACKs, one after the other."""
     n = p.count
-    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    gap = gap_of(p)
     smooth = n > 1 and p.step > 0
     r0 = r1 = 0.0
     if smooth:

@@ -89,7 +89,7 @@ def reach_receiver(w, flow, tcp, p, time):
     """A data packet reaches its receiver; returns whether an ACK is due."""
     if flow.kind == CBR:
         cbr_at(w.cbr, p.flow).arrived += 1
-        note_delivery(w, flow, p.seq, time)
+        note_delivery(w, flow, p.seq, 1, time)
         return False
     return take_data(w, flow, tcp, p.seq, p.trigger, p.header, time)
 
@@ -102,5 +102,5 @@ def take_data(w, flow, tcp, seq, again, header, time):
     if header != 0:
         due = read_at_receiver(w, flow, tcp, header, due)
     if tcp.delivered != before:
-        note_delivery(w, flow, seq, time)
+        note_delivery(w, flow, seq, 1, time)
     return due

@@ -12,9 +12,8 @@ from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.conversation_records import ENDLESS, ON_ITS_OWN
 from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.memory.delivery_memory import delivery_memory
 from tcpcc.models.packet.memory.header_memory import uses_headers
-from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory, delivery_memory
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES

@@ -312,7 +312,7 @@ def set_ack_timer(w, flow, tcp):
         push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
 
 
-@not_inlined
+@compiled
 def handle_ack_timer(w, ident, now, order, send_ack):
     """The timer of a delayed ACK is due."""
     flow = flow_at(w.flows, ident)
@@ -406,7 +406,7 @@ def handle_cbr(w, ident, now, order, send_cbr):
         emit_cbr(w, flow_at(w.flows, ident), source, now, send_cbr)
 
 
-@not_inlined
+@compiled
 def emit_cbr(w, flow, source, now, send_cbr):
     """A CBR source sends a packet, or a train, and schedules its next one."""
     seq = source.sent
@@ -491,14 +491,20 @@ def handle_event(w, kind, ident, now, order):
     if kind <= ARRIVAL:
         handle_arrival(w, kind, ident)
     else:
-        handle_rare(w, kind, ident, now, order, finish_turn, send_packet, send_cbr_packet)
+        handle_rare(w, kind, ident, now, order)
 
 
 @not_inlined
-def handle_rare(w, kind, ident, now, order, finish, send_ack, send_cbr):
+def handle_rare(w, kind, ident, now, order):
+    handle_other(w, kind, ident, now, order, finish_turn, send_packet, send_cbr_packet)
+
+
+@compiled
+def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
     """Handle an event that is not the arrival of a packet, and finish what a sender has begun.
 
-    The event's place on the list stays for the first event that it adds.
+    The event's place on the list stays for the first event that it adds. (Only inlined functions
+    take functions: a call would pass an address of this process, which no cache can keep.)
 
     Args:
         finish: :func:`finish_turn`, or what trains do then.
@@ -552,7 +558,12 @@ def handle_next(w, handle):
 
 
 @not_inlined
-def continue_pending(w, finish):
+def continue_pending(w):
+    resume_pending(w, finish_turn)
+
+
+@compiled
+def resume_pending(w, finish):
     """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
         flow = flow_at(w.flows, w.pending)
@@ -564,26 +575,26 @@ def continue_pending(w, finish):
 
 
 @compiled
-def run_loop(w, until, handle, finish):
+def run_loop(w, until, handle, resume):
     """Handle events up to time `until`; returns whether it stopped early.
 
     It stops early when the driver must make room, and at event number ``w.pause``, so that the
     driver can respond to Ctrl-C.
     """
-    continue_pending(w, finish)
+    resume(w)
     while goes_on(w, until):
         handle_next(w, handle)
     return w.need != 0 or w.events >= w.pause
 
 
 @compiled
-def step_loop(w, handle, finish):
+def step_loop(w, handle, resume):
     """Handle one event, or continue a pending sender; returns the time of the next event.
 
     The time is infinite if there is no event.
     """
     if w.pending >= 0:
-        continue_pending(w, finish)
+        resume(w)
     elif w.need == 0 and w.heap_size > 0:
         handle_next(w, handle)
     return next_time(w)
@@ -591,12 +602,12 @@ def step_loop(w, handle, finish):
 
 @entry
 def run_events(world, until):
-    return run_loop(world_at(world, 0), until, handle_event, finish_turn)
+    return run_loop(world_at(world, 0), until, handle_event, continue_pending)
 
 
 @entry
 def step_once(world):
-    return step_loop(world_at(world, 0), handle_event, finish_turn)
+    return step_loop(world_at(world, 0), handle_event, continue_pending)
 
 
 @entry

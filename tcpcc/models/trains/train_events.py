@@ -24,7 +24,8 @@ from tcpcc.models.packet.conversations import leave_place, note_items
 from tcpcc.models.packet.event_list import close_vacancy, schedule, vacate_first
 from tcpcc.models.packet.handlers import (
     flush_bins,
-    handle_rare,
+    handle_other,
+    resume_pending,
     run_loop,
     set_open,
     set_timers,
@@ -146,18 +147,28 @@ def handle_event(w, kind, ident, now, order):
     else:
         if kind == RETRANSMISSION_TIMER and tcp_at(w.tcp, ident).deadline <= now:
             stop_coasting(tcp_at(w.tcp, ident), open_at(w.open_trains, ident))
-        handle_rare(w, kind, ident, now, order, finish_train, send_ack, send_cbr_train)
+        handle_rare(w, kind, ident, now, order)
     close_vacancy(w)
+
+
+@not_inlined
+def handle_rare(w, kind, ident, now, order):
+    handle_other(w, kind, ident, now, order, finish_train, send_ack, send_cbr_train)
+
+
+@not_inlined
+def continue_pending(w):
+    resume_pending(w, finish_train)
 
 
 @entry
 def run_events(world, until):
-    return run_loop(world_at(world, 0), until, handle_event, finish_train)
+    return run_loop(world_at(world, 0), until, handle_event, continue_pending)
 
 
 @entry
 def step_once(world):
-    return step_loop(world_at(world, 0), handle_event, finish_train)
+    return step_loop(world_at(world, 0), handle_event, continue_pending)
 
 
 @entry

@@ -83,6 +83,24 @@ def test_the_imports_that_the_digest_follows_are_those_of_the_syntax_tree():
         assert set(source._imports(file)) == expected, name
 
 
+@compiled_only
+@pytest.mark.parametrize(("module", "trains"), [(handlers, None), (train_events, 16)])
+def test_the_machine_code_of_an_event_loop_can_be_kept(module, trains):
+    """A function that is passed to one that is not inlined is an address in this process: Numba
+    keeps no such machine code, and each process would compile the engine again."""
+    one = tc.Scenario(tc.dumbbell("1 Mbps", "10 ms", 20), [tc.Flow("reno")], duration=0.1)
+    tc.simulate(one, trains=trains)
+    (loop,) = module.run_events.overloads.values()
+    assert not loop.library.has_dynamic_globals
+
+
+def test_packets_one_by_one_compile_no_trains():
+    """The event loop gets the handlers of trains as functions and does not import them."""
+    trains = "tcpcc.models.trains."
+    assert any(m.startswith(trains) for m in modules_behind(train_events.__name__))
+    assert not any(m.startswith(trains) for m in modules_behind(handlers.__name__))
+
+
 def test_no_algorithm_is_behind_an_engine():
     """An edit of a controller or of a queue discipline leaves the engines' machine code alone."""
     for module in (handlers, train_events):

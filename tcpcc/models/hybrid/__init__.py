@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from tcpcc.errors import ScenarioError, positive, whole
 from tcpcc.models.packet import run_to_end
 from tcpcc.models.trains import PER_RTT, SENDERS
-from tcpcc.models.trains.train_limits import warn_of_crowds
 from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ def simulate(
     begin = time.thread_time()
     senders = whole("senders", senders, low=1)
     check_background(scenario)
+    _check_groups(scenario, 0 if steps is not None else senders)
     if steps is not None:
         if trains is not None:
             raise ScenarioError(
@@ -71,20 +71,12 @@ def simulate(
             )
         world = CoupledWorld(scenario, trace, positive("steps", steps), senders)
         return run_to_end(world, driver, progress, begin)
-    _check_groups(scenario, senders)
     if trace is True:
         rows = scenario.resolve(senders=Senders(background=senders)).rows
         trace = [row.name for row in rows if _is_single(row) and row.spec.record]
     per_rtt = PER_RTT if trains is None else trains
-    in_trains = TrainWorld(
-        scenario,
-        per_rtt,
-        Senders(background=senders),
-        trace=trace,
-        single=_is_single,
-        model="hybrid",
-    )
-    warn_of_crowds(in_trains.resolved, "hybrid")
+    limits = Senders(background=senders)
+    in_trains = TrainWorld(scenario, per_rtt, limits, "hybrid", _is_single, trace=trace)
     return run_to_end(in_trains, driver, progress, begin)
 
 
@@ -93,20 +85,21 @@ def _is_single(flow: ResolvedFlow) -> bool:
     return not flow.spec.background
 
 
-def _check_groups(scenario: Scenario, senders: int) -> None:
-    """Refuse a group of which only some flows have senders that stand for several.
+def _check_groups(scenario: Scenario, most: int) -> None:
+    """Refuse a group of which only some flows are in the background, with a count above `most`.
 
     Raises:
         ScenarioError: there is one.
     """
     for flow in scenario.flows:
         group = flow.group
-        if group is None or flow.count <= senders:
+        if group is None or flow.count <= most:
             continue
         if len({member.background for member in scenario.flows if member.group == group}) > 1:
+            many = f" and a count above senders = {most}" if most > 0 else ""
             raise ScenarioError(
-                f"group {group!r}: has flows with and without background=True and a count above"
-                f" senders = {senders}: must be all or none"
+                f"group {group!r}: has flows with and without background=True{many}: must be all or"
+                " none"
             )
 
 

@@ -26,7 +26,6 @@ from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.results.recording import AMOUNTS, Series
 from tcpcc.scenario.resolve import Senders
-from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:
     from tcpcc.results.run import Selection
@@ -49,8 +48,8 @@ class CoupledWorld(PacketWorld):
         senders: largest number of senders of a background flow with a `count`.
 
     Raises:
-        ScenarioError: a link with fluid changes, or its discipline acts on single packets; a group
-            has flows of both kinds; a flow in the background is to be traced.
+        ScenarioError: a link with fluid changes, or its discipline acts on single packets; a flow
+            in the background is to be traced.
     """
 
     model = "hybrid"
@@ -69,7 +68,6 @@ class CoupledWorld(PacketWorld):
         of_fluid = self.fluid.routes
         self.fluid_links = sorted({k for i in self.fluid_flows for k in of_fluid[i].links})
         _check_links(resolved, self.fluid_links)
-        _check_groups(resolved)
         super().__init__(scenario, trace, resolved=resolved)
         if trace is not True:
             self._check_trace()
@@ -81,14 +79,8 @@ class CoupledWorld(PacketWorld):
         ) + self.rows_of_fluid.itemsize * (np.arange(len(self.rows_of_fluid)))
         self._columns = self._columns_of_hops()
         self._coupling: Any = np.zeros(1, COUPLING)
-        self._coupling["world"], self._coupling["links"] = (
-            address(self.fluid.w),
-            address(self.links),
-        )
-        self._coupling["fluid_links"], self._coupling["n"] = (
-            address(self.rows_of_fluid),
-            len(self.rows_of_fluid),
-        )
+        rows = address(self.rows_of_fluid), len(self.rows_of_fluid)
+        self._coupling[0] = (address(self.fluid.w), *rows, address(self.links))
         w = self.w[0]
         w["columns"], w["coupling"] = address(self._columns), address(self._coupling)
         w["step"], w["advance_fluid"] = self.fluid.step, Caller(bool, int).address(run_fluid_step)
@@ -178,16 +170,4 @@ def _check_links(resolved: Resolved, links: list[int]) -> None:
             raise ScenarioError(
                 f"hybrid with steps: link {link.name!r}, on the path of background flows, {what}:"
                 " give trains=16 instead of steps"
-            )
-
-
-def _check_groups(resolved: Resolved) -> None:
-    kinds: dict[str, set[bool]] = {}
-    for flow in resolved.flows:
-        if isinstance(flow.spec, Flow) and flow.spec.group is not None:
-            kinds.setdefault(flow.spec.group, set()).add(flow.spec.background)
-    for group, found in kinds.items():
-        if len(found) > 1:
-            raise ScenarioError(
-                f"group {group!r}: has flows with and without background=True: must be all or none"
             )

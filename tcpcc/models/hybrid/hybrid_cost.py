@@ -6,11 +6,10 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, sender_counts
+from tcpcc.models.estimates import Estimate, Options
 from tcpcc.models.fluid import fluid_cost
 from tcpcc.models.hybrid import check_background
 from tcpcc.models.packet import packet_cost
-from tcpcc.models.packet.packet_cost import packets_sent, seconds_for, traffic_memory, workloads
 from tcpcc.models.trains import SENDERS
 from tcpcc.scenario.resolve import Senders
 
@@ -29,14 +28,7 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     if options.steps is not None:
         return _beside_fluid(scenario, resolved, options)
     limits = Senders(math.inf, options.limits(SENDERS).background)
-    sent, outstanding = packets_sent(scenario, resolved, limits)
-    items, carried = workloads(scenario, resolved)
-    sent += carried
-    memory = record_memory(scenario, resolved, options, limits)
-    memory += traffic_memory(sent, outstanding, items, options.trace)
-    seconds = seconds_for(sent, items, options.driver)
-    seconds += PER_SENDER * sum(sender_counts(resolved, limits))
-    return Estimate("hybrid", sent, 0.0, seconds, memory)
+    return packet_cost.cost(scenario, resolved, replace(options, trains=0.0), limits, "hybrid")
 
 
 def _beside_fluid(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:

@@ -36,22 +36,16 @@ def simulate(
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
     from tcpcc.models.limits import warn_of_two_ways
     from tcpcc.models.packet.memory.packet_world import PacketWorld
-    from tcpcc.models.packet.representatives import check_counts
-    from tcpcc.models.packet.streaming import stream_target
 
     begin = time.thread_time()
     limit = math.inf if senders is None else whole("senders", senders, low=1)
-    target = stream_target(stream, trace)
     if trains is None:
-        world = PacketWorld(scenario, trace, stream=target, senders=limit)
-        check_counts(scenario, world.resolved)
+        world = PacketWorld(scenario, trace, stream=stream, senders=limit)
     else:
-        from tcpcc.models.trains.train_limits import warn_of_crowds
         from tcpcc.models.trains.train_world import TrainWorld
 
-        world = TrainWorld(scenario, trains, Senders(limit, limit), trace=trace, stream=target)
+        world = TrainWorld(scenario, trains, Senders(limit, limit), trace=trace, stream=stream)
         warn_of_two_ways(world.resolved, "trains")
-        warn_of_crowds(world.resolved, "packet")
     return run_to_end(world, driver, progress, begin)
 
 

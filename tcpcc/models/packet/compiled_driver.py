@@ -6,7 +6,6 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from tcpcc.errors import unknown
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
@@ -41,18 +40,15 @@ class CompiledSimulation:
         scenario: Scenario,
         *,
         trace: bool | Selection = False,
-        stream: Path | None = None,
+        stream: str | Path | None = None,
         senders: float = math.inf,
         world: PacketWorld | None = None,
     ) -> None:
         from tcpcc.models.packet.memory.packet_world import PacketWorld
-        from tcpcc.models.packet.representatives import check_counts
 
         self._cpu = -time.thread_time()
         self.scenario = scenario
         self.world = world or PacketWorld(scenario, trace, stream=stream, senders=senders)
-        if world is None:
-            check_counts(scenario, self.world.resolved)
         self.now = 0.0
         self._cpu += time.thread_time()
 
@@ -83,10 +79,7 @@ class CompiledSimulation:
         """A TCP flow, to read and set its state."""
         from tcpcc.models.packet.live_flow import LiveFlow
 
-        names = [flow.name for flow in self.world.resolved.flows]
-        if name not in names:
-            raise unknown("flow", name, names)
-        return LiveFlow(self, names.index(name))
+        return LiveFlow(self, name)
 
     def result(self) -> Run:
         """The record: of the whole run, or of the bins that have ended.

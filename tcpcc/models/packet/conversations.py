@@ -94,7 +94,9 @@ def note_items(w, flow, tcp, now):
 
 @compiled
 def leave_place(w, flow):
-    """Free the place if the conversation is over and none of its packets is in the network."""
+    """Free the place of a conversation that is over, if none of its packets is in the network."""
+    if flow.conversation == 0:
+        return
     tcp = tcp_at(w.tcp, flow.index)
     if math.isnan(tcp.finished) or flow.ack_timer != 0:
         return

@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.packet.packet_records import MARGIN, event_at, packet_at
+from tcpcc.models.packet.packet_records import ARRIVAL, MARGIN, event_at, packet_at
 
 #: Events of a sorted list, at most.
 IN_ORDER = 64
@@ -134,7 +134,7 @@ def push(w, time, since, order, kind, ident):
 
 @not_inlined
 def put_in_order(w):
-    """Sort a heap that has become short."""
+    """Sort a heap that has become short, or in which an event has another time."""
     size = w.heap_size
     w.heap_size = 0
     w.in_order = 1
@@ -208,11 +208,11 @@ def next_time(w):
 
 
 @compiled
-def advance_flight(w, lane, ident, kind):
+def advance_flight(w, lane, ident):
     """The first packet of a lane has arrived; the next one takes its entry on the event list."""
     lane.flight_head += 1
     if lane.flight_head == lane.flight_tail:
         vacate_first(w)
     else:
         p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
-        replace_first(w, p.time, p.since, p.order, kind, ident)
+        replace_first(w, p.time, p.since, p.order, ARRIVAL, ident)

@@ -1,6 +1,8 @@
-"""The events of the packet model: one handler for each kind, called by :func:`handle_next`.
+"""The events of packets: a handler for each kind; and the event loop, which trains have too.
 
-Both drivers advance the model by :func:`handle_next` only, so their runs agree event by event.
+Both drivers advance a run by :func:`handle_next` only, so they agree event by event. What packets
+and trains do in different ways is passed on as functions, for which the compiler compiles the
+loop: it has no trains where packets go one by one.
 """
 
 import math
@@ -8,7 +10,6 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import Caller, compiled, entry, not_inlined
-from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import conversation_at, item_at
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import (
@@ -23,7 +24,7 @@ from tcpcc.models.packet.event_list import (
 )
 from tcpcc.models.packet.headers import read_at_sender, write_header
 from tcpcc.models.packet.links.changes import change_link
-from tcpcc.models.packet.links.fifo import wake_queue
+from tcpcc.models.packet.links.fifo import leave_queue, wake_queue
 from tcpcc.models.packet.links.scheduler import count_waiting, release_queue, serve_next
 from tcpcc.models.packet.links.transit import reach_receiver, send_here, send_packet
 from tcpcc.models.packet.packet_records import (
@@ -61,6 +62,7 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.packets import ack_packet, data_packet, free_place, read_packet
 from tcpcc.models.packet.recorder import (
     bin_of,
+    flow_bin,
     sample_flow,
     trace,
     trace_ack,
@@ -86,33 +88,50 @@ def set_open(w, flow, value):
 def empty_outbox(w, flow, tcp, now):
     """Send the packets in the outbox over the first link, and refill it while more can be sent."""
     while True:
-        k = min(bin_of(w, now), w.n_bins - 1)
-        b = flow_bin_at(flow.bins, k)
+        b = flow_bin(w, flow, now)
         for i in range(tcp.outbox_count):
             out = out_at(tcp.outbox, i)
             seq = out.seq
             again = out.again != 0
-            b.sent += 1
-            if again:
-                b.retransmitted += 1
-            if flow.traced != 0:
-                cwnd = window_at(tcp.state, 0).cwnd
-                trace(w, flow, now, RETRANSMIT if again else SEND, seq, cwnd)
+            note_sent(w, flow, tcp, b, seq, again, now)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
             send_here(w, flow, data_packet(flow, seq, out.again, header), now)
         tcp.outbox_count = 0
-        if tcp.more == 0:
-            return
-        if w.need != 0 or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
-            w.need = 1  # the driver makes room, then calls again through w.pending
-            w.pending = flow.index
+        if tcp.more == 0 or lacks_segments(w, flow, tcp, w.need != 0):
             return
         sender.resume_sending(tcp, now)
 
 
 @compiled
-def begin_turn(w, flow, tcp):
+def note_sent(w, flow, tcp, b, seq, again, now):
+    """Record in bin `b` that a packet is sent."""
+    b.sent += 1
+    if again:
+        b.retransmitted += 1
+    if flow.traced != 0:
+        trace(w, flow, now, RETRANSMIT if again else SEND, seq, window_at(tcp.state, 0).cwnd)
+
+
+@compiled
+def lacks_segments(w, flow, tcp, short):
+    """Whether a sender has to wait until the driver has made room, if there is none for its
+    segments or something else is `short`."""
+    if short or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
+        w.need = 1
+        w.pending = flow.index  # see `continue_pending`
+        return True
+    return False
+
+
+@compiled
+def begin_turn(w, flow, tcp, now):
     """A sender is about to handle an event; :func:`finish_turn` then processes what it did."""
+    sample_flow(w, flow, now)
+    note_turn(w, flow, tcp)
+
+
+@compiled
+def note_turn(w, flow, tcp):
     w.flow = flow.index
     w.turn = 1
     if flow.traced != 0:
@@ -184,8 +203,7 @@ def handle_arrival(w, kind, ident):
     else:
         send_packet(w, flow, p, now)
     close_vacancy(w)
-    if flow.conversation != 0:
-        leave_place(w, flow)
+    leave_place(w, flow)
 
 
 @compiled
@@ -199,7 +217,7 @@ def take_arrived(w, kind, ident):
     now = record.time
     p = read_packet(record)
     if kind == ARRIVAL:
-        advance_flight(w, lane_at(w.lanes, ident), ident, ARRIVAL)
+        advance_flight(w, lane_at(w.lanes, ident), ident)
     else:
         free_place(w, ident)
         vacate_first(w)
@@ -212,22 +230,29 @@ def handle_ack(w, flow, p, now):
     flow.inbound += 1
     sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, p.flow)
-    begin_turn(w, flow, tcp)
-    before = tcp.high_ack
-    tcp.last_rtt = math.nan
-    if p.header != 0:
-        read_at_sender(w, flow, tcp, p.seq, p.header)
-    high = p.low + p.span
-    tcp.echoes_repair = p.trigger < 0
-    trigger = ~p.trigger if p.trigger < 0 else p.trigger
-    sender.receive_ack(tcp, now, p.seq, trigger, p.low, high)
+    repairs = p.trigger < 0
+    trigger = ~p.trigger if repairs else p.trigger
+    take_ack(w, flow, tcp, p.seq, trigger, repairs, p.low, p.low + p.span, p.header, now)
     if not math.isnan(tcp.finished):
         set_open(w, flow, 0)
-    kind = ACK if p.seq > before else DUPACK
-    trace_ack(w, flow, now, kind, p.seq + 1, tcp.last_rtt, trigger, p.low, high)
     if flow.last_item != 0:
         note_items(w, flow, tcp, now)
     finish_turn(w, flow, tcp, now)
+
+
+@compiled
+def take_ack(w, flow, tcp, ack, trigger, repairs, low, high, header, now):
+    """A sender handles an ACK that packet `trigger` caused, with a SACK block; `repairs`: whether
+    it echoes a retransmission."""
+    note_turn(w, flow, tcp)
+    before = tcp.high_ack
+    tcp.last_rtt = math.nan
+    if header != 0:
+        read_at_sender(w, flow, tcp, ack, header)
+    tcp.echoes_repair = repairs
+    sender.receive_ack(tcp, now, ack, trigger, low, high)
+    kind = ACK if ack > before else DUPACK
+    trace_ack(w, flow, now, kind, ack + 1, tcp.last_rtt, trigger, low, high)
 
 
 @compiled
@@ -242,46 +267,29 @@ def handle_data(w, flow, p, now):
 
 
 @compiled
-def handle_retransmission_timer(w, ident, now, order):
-    """The retransmission timer's entry is due; the sender times out if the deadline has passed.
+def handle_timer(w, kind, ident, now, order):
+    """The entry of a timer of a sender is due, or that of its pacing.
 
-    Every ACK moves the deadline; the entry on the event list moves only when it is due.
+    Every ACK moves the deadline of the retransmission timer; its entry on the event list moves only
+    when it is due.
     """
     flow = flow_at(w.flows, ident)
-    if order != flow.timer_order:
-        return
-    flow.timer_at = math.inf
-    sample_flow(w, flow, now)
     tcp = tcp_at(w.tcp, ident)
-    begin_turn(w, flow, tcp)
-    if tcp.deadline <= now:
+    if kind == RETRANSMISSION_TIMER and order == flow.timer_order:
+        flow.timer_at = math.inf
+    elif kind == RELEASE and order == flow.release_order:
+        flow.release_at = math.inf
+    elif kind == ALARM and order == flow.alarm_order:
+        flow.alarm_at = math.inf
+    else:
+        return
+    begin_turn(w, flow, tcp, now)
+    if kind == RELEASE:
+        sender.release_paced(tcp, now)
+    elif kind == ALARM:
+        sender.call_alarms(tcp, now)
+    elif tcp.deadline <= now:
         sender.retransmission_timeout(tcp, now)
-
-
-@compiled
-def handle_release(w, ident, now, order):
-    """Pacing releases a packet of the flow."""
-    flow = flow_at(w.flows, ident)
-    if order != flow.release_order:
-        return
-    flow.release_at = math.inf
-    sample_flow(w, flow, now)
-    tcp = tcp_at(w.tcp, ident)
-    begin_turn(w, flow, tcp)
-    sender.release_paced(tcp, now)
-
-
-@compiled
-def handle_alarm(w, ident, now, order):
-    """An alarm of the flow's controller or loss recovery is due."""
-    flow = flow_at(w.flows, ident)
-    if order != flow.alarm_order:
-        return
-    flow.alarm_at = math.inf
-    sample_flow(w, flow, now)
-    tcp = tcp_at(w.tcp, ident)
-    begin_turn(w, flow, tcp)
-    sender.call_alarms(tcp, now)
 
 
 @compiled
@@ -305,31 +313,25 @@ def set_ack_timer(w, flow, tcp):
 
 
 @compiled
-def take_held_ack(w, flow, order):
-    """The timer of a delayed ACK is due; returns whether an ACK is due, and the ACK's header."""
-    tcp = tcp_at(w.tcp, flow.index)
+def handle_ack_timer(w, ident, now, order, send_ack):
+    """The timer of a delayed ACK is due."""
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
     flow.ack_timer = 0
-    if tcp.held_until == math.inf:
-        return False, 0
-    if order != flow.held_order:  # the timer of an ACK that has been sent since
-        set_ack_timer(w, flow, tcp)
-        return False, 0
-    if not receiver.send_held_ack(tcp):
-        return False, 0
+    if tcp.held_until < math.inf:
+        if order != flow.held_order:  # the timer of an ACK that has been sent since
+            set_ack_timer(w, flow, tcp)
+        elif receiver.send_held_ack(tcp):
+            send_ack(w, flow, held_ack(flow, tcp), now)
+    leave_place(w, flow)
+
+
+@compiled
+def held_ack(flow, tcp):
+    """The ACK that has waited for its timer."""
     header = flow.held_header
     flow.held_header = 0
-    return True, header
-
-
-@not_inlined
-def handle_ack_timer(w, ident, now, order):
-    flow = flow_at(w.flows, ident)
-    due, header = take_held_ack(w, flow, order)
-    if due:
-        tcp = tcp_at(w.tcp, ident)
-        send_packet(w, flow, ack_packet(flow, tcp, tcp.expected - 1, header), now)
-    if flow.conversation != 0:
-        leave_place(w, flow)
+    return ack_packet(flow, tcp, tcp.expected - 1, header)
 
 
 @not_inlined
@@ -347,7 +349,7 @@ def handle_beginning(w, now):
         schedule(w, following.start, BEGINNING, 0)
     hand_over(w, flow, tcp, now)
     set_open(w, flow, 1)
-    begin_turn(w, flow, tcp)
+    begin_turn(w, flow, tcp, now)
     sender.open_connection(tcp, now)
 
 
@@ -358,22 +360,22 @@ def handle_write(w, ident, now):
     if flow.item == flow.last_item:
         return
     tcp = tcp_at(w.tcp, ident)
-    sample_flow(w, flow, now)
-    begin_turn(w, flow, tcp)
+    begin_turn(w, flow, tcp, now)
     sender.before_write(tcp)
     hand_over(w, flow, tcp, now)
     sender.write_data(tcp, now)
 
 
 @compiled
-def handle_start(w, ident, now):
+def handle_start(w, ident, now, send_cbr):
     flow = flow_at(w.flows, ident)
     if flow.kind == CBR:
         source = cbr_at(w.cbr, ident)
         if source.is_on == 0:
             source.is_on = 1
             set_open(w, flow, 1)
-            send_cbr(w, flow, source, now)
+            source.off_at = next_stop(w, ident) if source.train > 1 else math.inf
+            emit_cbr(w, flow, source, now, send_cbr)
         return
     set_open(w, flow, 1)
     flow.bin = bin_of(w, now)
@@ -381,28 +383,47 @@ def handle_start(w, ident, now):
     tcp = tcp_at(w.tcp, ident)
     if flow.item < flow.last_item and item_at(w.items, flow.item).gap == 0:
         hand_over(w, flow, tcp, now)
-    begin_turn(w, flow, tcp)
+    begin_turn(w, flow, tcp, now)
     sender.open_connection(tcp, now)
 
 
+@not_inlined
+def next_stop(w, ident):
+    """When a source is switched off next, s."""
+    at = math.inf
+    for i in range(w.heap_size):
+        e = event_at(w.heap, i)
+        if e.kind == FLOW_STOP and e.id == ident:
+            at = min(at, e.time)
+    return at
+
+
 @compiled
-def handle_cbr(w, ident, now, order):
+def handle_cbr(w, ident, now, order, send_cbr):
     """The next packet of a CBR source is due, unless the source was switched off in between."""
     source = cbr_at(w.cbr, ident)
     if source.is_on != 0 and order == source.order:
-        send_cbr(w, flow_at(w.flows, ident), source, now)
+        emit_cbr(w, flow_at(w.flows, ident), source, now, send_cbr)
 
 
-@not_inlined
-def send_cbr(w, flow, source, now):
-    """A CBR source sends and schedules its next packet."""
+@compiled
+def emit_cbr(w, flow, source, now, send_cbr):
+    """A CBR source sends a packet, or a train, and schedules its next one."""
     seq = source.sent
-    source.sent += 1
-    flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1)).sent += 1
+    n = source.train
+    if source.off_at < math.inf:
+        n = max(min(n, math.ceil((source.off_at - now) / source.interval)), 1)
+    source.sent += n
+    flow_bin(w, flow, now).sent += n
     trace(w, flow, now, SEND, seq, 0.0)
-    send_packet(w, flow, data_packet(flow, seq, 0, 0), now)
+    send_cbr(w, flow, source, seq, n, now)
     source.order = next_order(w)
-    push(w, now + source.interval, now, source.order, CBR_PACKET, flow.index)
+    push(w, now + n * source.interval, now, source.order, CBR_PACKET, flow.index)
+
+
+@compiled
+def send_cbr_packet(w, flow, source, seq, n, now):
+    send_packet(w, flow, data_packet(flow, seq, 0, 0), now)
 
 
 @compiled
@@ -424,7 +445,9 @@ def handle_stop(w, ident):
 @not_inlined
 def handle_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
-    schedule(w, wake_queue(link_at(w.links, ident), now, w.since), QUEUE_TIMER, ident)
+    link = link_at(w.links, ident)
+    waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, w.since)
+    schedule(w, wake_queue(link, now, waiting), QUEUE_TIMER, ident)
 
 
 @not_inlined
@@ -441,10 +464,9 @@ def handle_change(w, ident, now):
     close_vacancy(w)  # a change of a link moves events
     c = change_at(w.changes, ident)
     if c.flow >= 0:
-        flow = flow_at(w.flows, c.flow)
-        sample_flow(w, flow, now)
-        begin_turn(w, flow, tcp_at(w.tcp, c.flow))
-        sender.learn_rwnd(tcp_at(w.tcp, c.flow), now, c.rwnd)
+        tcp = tcp_at(w.tcp, c.flow)
+        begin_turn(w, flow_at(w.flows, c.flow), tcp, now)
+        sender.learn_rwnd(tcp, now, c.rwnd)
     else:
         change_link(w, c, now)
 
@@ -464,50 +486,43 @@ def handle_fluid_step(w, number, now):
 
 
 @compiled
-def handle_next(w):
-    """Handle the next event on the event list."""
-    e = event_at(w.heap, 0)
-    kind = np.int64(e.kind)
-    ident = np.int64(e.id)
-    now = e.time
-    w.now = now
-    w.since = e.since
-    w.events += 1
+def handle_event(w, kind, ident, now, order):
+    """Handle an event where each packet goes on its own."""
     if kind <= ARRIVAL:
         handle_arrival(w, kind, ident)
     else:
-        handle_rare(w, kind, ident, now, e.order)
+        handle_rare(w, kind, ident, now, order)
 
 
 @not_inlined
 def handle_rare(w, kind, ident, now, order):
-    """Handle an event that is not the arrival of a packet, and finish what a sender has begun."""
-    w.turn = 0
-    handle_other(w, kind, ident, now, order)
-    if w.turn != 0:
-        finish_turn(w, flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
-    close_vacancy(w)
+    handle_other(w, kind, ident, now, order, finish_turn, send_packet, send_cbr_packet)
 
 
 @compiled
-def handle_other(w, kind, ident, now, order):
-    """Handle an event that is not the arrival of a packet; its place on the list stays for the
-    first event that it adds, until :func:`close_vacancy`."""
+def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
+    """Handle an event that is not the arrival of a packet, and finish what a sender has begun.
+
+    The event's place on the list stays for the first event that it adds. (Only inlined functions
+    take functions: a call would pass an address of this process, which no cache can keep.)
+
+    Args:
+        finish: :func:`finish_turn`, or what trains do then.
+        send_ack: sends an ACK from its receiver, as :func:`.transit.send_packet`.
+        send_cbr: sends packets of a CBR source, as :func:`send_cbr_packet`.
+    """
+    w.turn = 0
     vacate_first(w)
-    if kind == RETRANSMISSION_TIMER:
-        handle_retransmission_timer(w, ident, now, order)
+    if kind in (RETRANSMISSION_TIMER, RELEASE, ALARM):
+        handle_timer(w, kind, ident, now, order)
     elif kind == CBR_PACKET:
-        handle_cbr(w, ident, now, order)
+        handle_cbr(w, ident, now, order, send_cbr)
     elif kind == ACK_TIMER:
-        handle_ack_timer(w, ident, now, order)
+        handle_ack_timer(w, ident, now, order, send_ack)
     elif kind == FLOW_START:
-        handle_start(w, ident, now)
+        handle_start(w, ident, now, send_cbr)
     elif kind == FLOW_STOP:
         handle_stop(w, ident)
-    elif kind == RELEASE:
-        handle_release(w, ident, now, order)
-    elif kind == ALARM:
-        handle_alarm(w, ident, now, order)
     elif kind == DEPARTURE:
         handle_departure(w, ident, now)
     elif kind == QUEUE_RELEASE:
@@ -522,45 +537,77 @@ def handle_other(w, kind, ident, now, order):
         handle_write(w, ident, now)
     elif kind == FLUID_STEP:
         handle_fluid_step(w, ident, now)
+    if w.turn != 0:
+        finish(w, flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
+    close_vacancy(w)
+
+
+# ------------------------------------------------------------------------------- the loop
+
+
+@compiled
+def handle_next(w, handle):
+    """Handle the next event on the event list."""
+    e = event_at(w.heap, 0)
+    kind = np.int64(e.kind)
+    ident = np.int64(e.id)
+    w.now = e.time
+    w.since = e.since
+    w.events += 1
+    handle(w, kind, ident, e.time, e.order)
 
 
 @not_inlined
 def continue_pending(w):
+    resume_pending(w, finish_turn)
+
+
+@compiled
+def resume_pending(w, finish):
     """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
         flow = flow_at(w.flows, w.pending)
         tcp = tcp_at(w.tcp, w.pending)
         w.pending = -1
-        empty_outbox(w, flow, tcp, w.now)
-        set_timers(w, flow, tcp, w.now)
+        begin_turn(w, flow, tcp, w.now)
+        sender.resume_sending(tcp, w.now)
+        finish(w, flow, tcp, w.now)
 
 
-@entry
-def run_events(world, until):
+@compiled
+def run_loop(w, until, handle, resume):
     """Handle events up to time `until`; returns whether it stopped early.
 
     It stops early when the driver must make room, and at event number ``w.pause``, so that the
     driver can respond to Ctrl-C.
     """
-    w = world_at(world, 0)
-    continue_pending(w)
+    resume(w)
     while goes_on(w, until):
-        handle_next(w)
+        handle_next(w, handle)
     return w.need != 0 or w.events >= w.pause
 
 
-@entry
-def step_once(world):
+@compiled
+def step_loop(w, handle, resume):
     """Handle one event, or continue a pending sender; returns the time of the next event.
 
     The time is infinite if there is no event.
     """
-    w = world_at(world, 0)
     if w.pending >= 0:
-        continue_pending(w)
+        resume(w)
     elif w.need == 0 and w.heap_size > 0:
-        handle_next(w)
+        handle_next(w, handle)
     return next_time(w)
+
+
+@entry
+def run_events(world, until):
+    return run_loop(world_at(world, 0), until, handle_event, continue_pending)
+
+
+@entry
+def step_once(world):
+    return step_loop(world_at(world, 0), handle_event, continue_pending)
 
 
 @entry
@@ -579,20 +626,18 @@ def send_more(world, ident, packets, now):
     if not sender.is_opened(f):  # the start is an event of this instant
         f.to_send += packets
         return
-    begin_turn(w, flow, f)
+    begin_turn(w, flow, f, now)
     sender.before_write(f)
     f.to_send += packets
     f.finished = math.nan
     set_open(w, flow, 1)
-    sample_flow(w, flow, w.now)
     sender.write_data(f, w.now)
     finish_turn(w, flow, f, w.now)
 
 
-@entry
-def flush(world, until):
+@compiled
+def flush_bins(w, until):
     """Complete the flows' bins up to time `until`."""
-    w = world_at(world, 0)
     until = min(until, w.duration + w.interval / 2)
     for i in range(w.n_flows):
         flow = flow_at(w.flows, i)
@@ -600,3 +645,8 @@ def flush(world, until):
             sample_flow(w, flow, until)
     for i in range(w.n_links):
         count_waiting(w, link_at(w.links, i), until)
+
+
+@entry
+def flush(world, until):
+    flush_bins(world_at(world, 0), until)

@@ -8,10 +8,9 @@ free when the packet or the ACK is consumed or dropped. Number 0 means no header
 import math
 
 from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.header_layout import note_words, return_words, sees, send_fields, show_words
-from tcpcc.models.packet.packet_records import MARGIN, header_at
-from tcpcc.models.packet.recorder import bin_of
+from tcpcc.models.packet.packet_records import DROP, MARGIN, header_at
+from tcpcc.models.packet.recorder import flow_bin, link_bin, trace
 from tcpcc.transport import ecn
 from tcpcc.transport.flow_record import CE, ECT, ECT1
 
@@ -115,7 +114,7 @@ def hide_words(link):
 def count_marks(w, link, time, n):
     link.marked += n
     if link.recorded != 0 and time <= w.duration:
-        link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1)).marks += n
+        link_bin(w, link, time).marks += n
 
 
 @compiled
@@ -134,3 +133,22 @@ def take_verdict(w, q, link, header, time):
         if q.words != 0:
             note_words(link, words_of(w, header))
     return True
+
+
+@compiled
+def drop_packet(w, flow, link, time, p, arrives):
+    """Record a drop, and release the header; `arrives`: whether the record does not count
+    the packet's arrival yet."""
+    flow.dropped += 1
+    if time <= w.duration:
+        if p.hop < flow.n_forward:
+            flow_bin(w, flow, time).dropped += 1
+        else:
+            flow_bin(w, flow, time).acks_dropped += 1
+        if link.recorded != 0:
+            b = link_bin(w, link, time)
+            b.drops += flow.count
+            if arrives:
+                b.arrived += flow.count
+    trace(w, flow, time, DROP, p.seq, float(link.ident))
+    release_header(w, p.header)

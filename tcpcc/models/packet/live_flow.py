@@ -30,13 +30,16 @@ class LiveFlow:
 
     Args:
         sim: the simulation; events to wait for and `send` and `stop` need a `PacketSimulation`.
-        index: the flow's number.
+        name: the flow's name.
+
+    Raises:
+        ScenarioError: there is no such flow, or it is a CBR source.
     """
 
-    def __init__(self, sim: Any, index: int) -> None:
-        self._sim, self._index = sim, index
-        flow = sim.world.resolved.flows[index]
-        self.name = flow.name
+    def __init__(self, sim: Any, name: str) -> None:
+        self._sim, self._index = sim, sim.world.number_of("flow", name)
+        flow = sim.world.resolved.flows[self._index]
+        self.name = name
         if isinstance(flow.spec, CBR) or flow.controller is None:
             raise ScenarioError(f"flow {flow.name!r}: is a CBR source; it has no controller")
         self._controller, self._spec = flow.controller, flow.spec

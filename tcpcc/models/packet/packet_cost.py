@@ -32,7 +32,13 @@ TRIES = 4  # packets of an item on an overloaded link, most of them dropped
 DRAWN = 10_000  # conversations of a workload that an estimate draws
 
 
-def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
+def cost(
+    scenario: Scenario,
+    resolved: Resolved,
+    options: Options,
+    limits: Senders | None = None,
+    model: str = "packet",
+) -> Estimate:
     """Estimate a run of the packet model, packet by packet or in trains.
 
     In trains, links that change, that have a scheduler or ECN cost as much as packet by packet.
@@ -40,35 +46,22 @@ def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     Raises:
         ScenarioError: an unknown driver.
     """
-    limits = options.limits()
+    limits = limits or options.limits()
+    if options.driver not in PER_PACKET:
+        raise unknown("driver", options.driver, PER_PACKET)
     sent, outstanding = packets_sent(scenario, resolved, limits)
     items, carried = workloads(scenario, resolved)
-    flows = sum(sender_counts(resolved, limits))
-    seconds = seconds_for(sent + carried, items, options.driver)
+    packets, flows = sent + carried, sum(sender_counts(resolved, limits))
+    seconds = PER_PACKET[options.driver] * packets
     if options.trains > 0:
         length = max(outstanding / max(flows, 1) / options.trains, 1)
-        seconds = PER_PACKET_OF_TRAIN * (sent + carried) + PER_TRAIN * (sent / length + carried)
-        seconds += PER_TRANSFER * items
-    trace = options.trace and options.trains == 0
+        seconds = PER_PACKET_OF_TRAIN * packets + PER_TRAIN * (sent / length + carried)
+    seconds += PER_TRANSFER * items + PER_SENDER * flows
     memory = record_memory(scenario, resolved, options, limits)
-    memory += traffic_memory(sent + carried, outstanding, items, trace)
-    return Estimate("packet", sent + carried, 0.0, seconds + PER_SENDER * flows, memory)
-
-
-def seconds_for(packets: float, items: float, driver: str) -> float:
-    """CPU time of `packets` and of `items` of workloads, s.
-
-    Raises:
-        ScenarioError: an unknown driver.
-    """
-    if driver not in PER_PACKET:
-        raise unknown("driver", driver, PER_PACKET)
-    return PER_PACKET[driver] * packets + PER_TRANSFER * items
-
-
-def traffic_memory(sent: float, outstanding: float, items: float, trace: bool) -> float:
-    """Bytes of outstanding packets, of the items of workloads, and of a trace."""
-    return PER_OUTSTANDING * outstanding + PER_ITEM * items + (PER_EVENT * sent if trace else 0)
+    memory += PER_OUTSTANDING * outstanding + PER_ITEM * items
+    if options.trace and options.trains == 0:
+        memory += PER_EVENT * packets
+    return Estimate(model, packets, 0.0, seconds, memory)
 
 
 def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:

@@ -64,6 +64,13 @@ WORLD = record_dtype(
         # of the hybrid: the entry that advances the fluid by a step, its argument, the step in s;
         # for each hop the column of its packets among the fluid's
         "advance_fluid": int, "coupling": int, "step": float, "columns": int,
+        # of trains: they are shorter than srtt / `per_rtt`; their places, the first place that a
+        # train has left, the first that none has had, the number of all free ones, how many of them
+        # an event may take; their other records; the flow, plus one, whose ring of segments is too
+        # short; whether a train of the flow that sends reaches a link now
+        "per_rtt": float, "trains": int, "free_train": int, "unused_train": int,
+        "n_free_trains": int, "train_margin": int, "lines": int, "ack_lines": int, "pools": int,
+        "open_trains": int, "want": int, "reaching": int,
     }
 )  # fmt: skip
 
@@ -100,7 +107,13 @@ FLOW = record_dtype(
 )  # fmt: skip
 # State variables of a flow's controller: series (`notes`), and those that a trace records.
 FLOW_NOTES = record_dtype({**NOTE_FIELDS, "in_trace": int, "n_in_trace": int})
-CBR = record_dtype({"interval": float, "is_on": int, "order": int, "sent": int, "arrived": int})
+# `train`: packets that it sends at once; `off_at`: if they are several, when it is switched off
+CBR = record_dtype(
+    {
+        "interval": float, "is_on": int, "order": int, "sent": int, "arrived": int, "train": int,
+        "off_at": float,
+    }
+)  # fmt: skip
 
 LINK = record_dtype(
     [

@@ -35,9 +35,9 @@ class Packet(NamedTuple):
 
 
 @compiled
-def size_of(flow, p):
-    """Bytes of a packet on the link of its hop: ACKs and the SYN carry no data."""
-    if p.hop >= flow.n_forward or (p.seq == 0 and flow.handshake != 0):
+def size_of(flow, hop, seq):
+    """Bytes of packet number `seq` on the link of its hop: ACKs and the SYN carry no data."""
+    if hop >= flow.n_forward or (seq == 0 and flow.handshake != 0):
         return flow.ack_size
     return flow.size
 

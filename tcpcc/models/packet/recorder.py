@@ -11,7 +11,6 @@ from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet.packet_records import (
     DELIVER,
-    DROP,
     MARGIN,
     SEND,
     flow_notes_at,
@@ -139,32 +138,27 @@ def write_sample(w, flow, now):
 
 
 @compiled
+def flow_bin(w, flow, time):
+    """The bin of a flow at a time before the end of the run."""
+    return flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1))
+
+
+@compiled
+def link_bin(w, link, time):
+    """The bin of a recorded link at a time before the end of the run."""
+    return link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+
+
+@compiled
 def bin_at(w, time):
     """The bin of `time`; -1 after the end of the run."""
     return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
 
 
 @compiled
-def note_drop(w, flow, link, time, p, arrives):
-    """Record a drop; `arrives`: whether the record does not count the packet's arrival yet."""
-    flow.dropped += 1
-    if time <= w.duration:
-        k = min(bin_of(w, time), w.n_bins - 1)
-        if p.hop < flow.n_forward:
-            flow_bin_at(flow.bins, k).dropped += 1
-        else:
-            flow_bin_at(flow.bins, k).acks_dropped += 1
-        if link.recorded != 0:
-            b = link_bin_at(link.bins, k)
-            b.drops += flow.count
-            if arrives:
-                b.arrived += flow.count
-    trace(w, flow, time, DROP, p.seq, float(link.ident))
-
-
-@compiled
-def note_delivery(w, flow, seq, time):
+def note_delivery(w, flow, seq, n, time):
+    """Record that `n` packets from number `seq` on have arrived; the SYN does not count."""
     if time <= w.duration:
         if seq > 0 or flow.handshake == 0:
-            flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += 1
+            flow_bin(w, flow, time).delivered += n
         trace(w, flow, time, DELIVER, seq, 0.0)

@@ -20,13 +20,11 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.errors import ScenarioError, unknown
+from tcpcc.errors import ScenarioError
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet import read_out
 from tcpcc.models.packet.live_flow import LiveFlow
 from tcpcc.models.packet.memory.packet_world import PacketWorld
-from tcpcc.models.packet.representatives import check_counts
-from tcpcc.models.packet.streaming import stream_target
 from tcpcc.models.progress import Progress
 from tcpcc.scenario.units import Quantity
 
@@ -69,14 +67,7 @@ class PacketSimulation:
 
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
-        target = stream_target(stream, trace)
-        if growing and target is not None:
-            raise ScenarioError(f"stream = {str(target)!r}: not allowed with growing=True")
-        self.world = world or PacketWorld(
-            scenario, trace, growing=growing, stream=target, senders=senders
-        )
-        if world is None:
-            check_counts(scenario, self.world.resolved)
+        self.world = world or PacketWorld(scenario, trace, growing, stream, senders)
         self._origin = self.env.now
         self._address = self.world.address
         self._step, self._need = self.world.stepper(), self.world.w["need"]
@@ -151,7 +142,7 @@ class PacketSimulation:
 
     def flow(self, name: str) -> LiveFlow:
         """A TCP flow, to read and set its state and to wait for its events."""
-        return LiveFlow(self, self._flow(name))
+        return LiveFlow(self, name)
 
     def add(self, flow: Flow) -> LiveFlow:
         """Add a TCP flow; the simulation must have been made with ``growing=True``.
@@ -165,10 +156,10 @@ class PacketSimulation:
         """
         from tcpcc.models.packet.memory.new_flow import add_flow
 
-        number = add_flow(self.world, flow, self.now)
+        name = add_flow(self.world, flow, self.now)
         self.scenario = self.world.scenario
         self._wake_early()
-        return LiveFlow(self, number)
+        return LiveFlow(self, name)
 
     def watch(self, flow: LiveFlow) -> None:
         """After each event, let `flow` check whether an awaited event has occurred."""
@@ -189,7 +180,7 @@ class PacketSimulation:
 
     def fail(self, link: str) -> None:
         """Set the rate of `link` to 0 from now on: packets wait. `restore` ends the failure."""
-        self._before.setdefault(link, float(self.world.links["rate"][self._link(link)]))
+        self._before.setdefault(link, self.link_state(link)["rate"])
         self.set_link(link, rate=0.0)
 
     def restore(self, link: str) -> None:
@@ -200,33 +191,21 @@ class PacketSimulation:
 
     def link_state(self, link: str) -> dict[str, float]:
         """A link's present rate (bit/s), delay (s), buffer (packets or bytes), loss probability."""
-        row = self.world.links[self.world.paths.row_of[self._link(link)]]
+        row = self.world.links[self.world.paths.row_of[self.world.number_of("link", link)]]
         names = {"rate": "rate", "delay": "delay", "buffer": "capacity", "loss": "loss"}
         return {name: float(row[field]) for name, field in names.items()}
 
-    def _flow(self, name: str) -> int:
-        names = [flow.name for flow in self.world.resolved.flows]
-        if name not in names:
-            raise unknown("flow", name, names)
-        return names.index(name)
-
-    def _link(self, name: str) -> int:
-        names = [link.name for link in self.world.resolved.links]
-        if name not in names:
-            raise unknown("link", name, names)
-        return names.index(name)
-
     def cwnd(self, flow: str) -> float:
         """Present congestion window of `flow`, packets."""
-        return float(self.world.senders.states[self._flow(flow)]["cwnd"][0])
+        return float(self.world.senders.states[self.world.number_of("flow", flow)]["cwnd"][0])
 
     def acknowledged(self, flow: str) -> int:
         """Packets of `flow` acknowledged so far."""
-        return int(self.world.tcp["high_ack"][self._flow(flow)]) + 1
+        return int(self.world.tcp["high_ack"][self.world.number_of("flow", flow)]) + 1
 
     def queue_length(self, link: str) -> int:
         """Packets waiting at `link` now, without the packet being sent."""
-        i = self._link(link)
+        i = self.world.number_of("link", link)
         if self.world.links["scheduled"][i]:
             return int(self.world.links["stored"][i])
         ring = self.world.rings.arrays.get(("queue", i))
@@ -260,7 +239,7 @@ class PacketSimulation:
         from tcpcc.scenario.network import Change
         from tcpcc.scenario.resolve import ResolvedChange
 
-        i = self._link(link)
+        i = self.world.number_of("link", link)
         if not self.world.resolved.links[i].variable:
             raise ScenarioError(
                 f"link {link!r} does not change: make it with variable=True to change it by hand"
@@ -283,12 +262,12 @@ class PacketSimulation:
 
     def stop(self, flow: str) -> None:
         """Let `flow` send no new data from now on, or switch a CBR source off."""
-        self._from_outside(r.FLOW_STOP, self._flow(flow))
+        self._from_outside(r.FLOW_STOP, self.world.number_of("flow", flow))
 
     def _cbr(self, flow: str) -> int:
         from tcpcc.scenario.traffic import CBR
 
-        i = self._flow(flow)
+        i = self.world.number_of("flow", flow)
         if not isinstance(self.world.resolved.flows[i].spec, CBR):
             raise ScenarioError(f"flow {flow!r}: only a CBR source can be switched on by hand")
         return i

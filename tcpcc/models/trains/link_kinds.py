@@ -21,14 +21,12 @@ class Use:
     """What crosses a row of the world's links.
 
     Attributes:
-        feeders: the links, or ends of paths, from which packets come.
         paths: numbers of the paths.
         sizes: of data packets.
         slowest: of each path whose ACKs come here, the data link with the lowest rate.
         many: whether a packet may stand for several.
     """
 
-    feeders: set[Any] = field(default_factory=set)
     paths: list[int] = field(default_factory=list)
     sizes: set[int] = field(default_factory=set)
     slowest: set[int] = field(default_factory=set)
@@ -48,12 +46,9 @@ def uses_of_links(world: PacketWorld) -> dict[int, Use]:
     links = world.resolved.links
     uses: dict[int, Use] = defaultdict(Use)
     for number, flow in world.paths._paths():
-        for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
-            before: Any = (end, number)
+        for way in (flow.forward, flow.reverse):
             for row in world.paths._hops_of(way):
-                uses[row].feeders.add(before)
                 uses[row].paths.append(number)
-                before = row
         for link in flow.forward:
             uses[link].sizes.update(spec.packet_size for spec in specs_of(world, number, flow))
         least = min(flow.forward, key=lambda i: links[i].rate)
@@ -114,8 +109,8 @@ def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float
     queue = link.queue.discipline
     if link.variable or queue.is_scheduled or link.buffer_unit == "bytes" or mixed:
         return SINGLE
-    access = i >= len(world.scenario.net.links)  # of one flow
-    if not world.links["tracked"][i] and (access or not use.many) and not _meet(world, link, use):
+    of_one_flow = i >= len(world.scenario.net.links) or not use.many
+    if not world.links["tracked"][i] and of_one_flow and not _meet(world, i, link, use):
         return OWN
     plain = queue.on_arrival is None and link.loss == 0
     if math.isinf(link.rate):  # nothing ever waits
@@ -127,14 +122,15 @@ def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float
     return SHARED
 
 
-def _meet(world: PacketWorld, link: Link, use: Use) -> bool:
+def _meet(world: PacketWorld, i: int, link: Link, use: Use) -> bool:
     """Whether packets of several flows can wait for each other: they come from several links, or
     from one link that is faster, or changes."""
-    if len(use.feeders) > 1:
+    feeders = world.paths.feeders[i]
+    if len(feeders) > 1:
         return True
     if len(use.paths) == 1:
         return False
-    (feeder,) = use.feeders
+    (feeder,) = feeders
     changes = feeder < len(world.resolved.links) and world.resolved.links[feeder].variable
     return changes or bool(world.links["rate"][feeder] > link.rate)
 

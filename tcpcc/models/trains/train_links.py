@@ -6,19 +6,17 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import next_order, push
 from tcpcc.models.packet.handlers import take_arrived
-from tcpcc.models.packet.headers import count_marks, release_header, take_verdict
+from tcpcc.models.packet.headers import count_marks, drop_packet, take_verdict
 from tcpcc.models.packet.links.queue_sample import fill_queue_sample
 from tcpcc.models.packet.links.transit import send_packet
 from tcpcc.models.packet.packet_records import flow_at, hop_at, link_at
-from tcpcc.models.packet.packets import Packet
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_of, note_drop
+from tcpcc.models.packet.packets import Packet, size_of
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, bin_of, link_bin
 from tcpcc.models.queue_memory import apply_discipline
-from tcpcc.models.trains.train_lines import longest, remove_head
-from tcpcc.models.trains.train_paths import go_back, size_at, travel
+from tcpcc.models.trains.train_lines import await_train, go_back, longest, remove_head, travel
 from tcpcc.models.trains.train_queue import (
     add_at_once,
     admit,
@@ -35,6 +33,7 @@ from tcpcc.models.trains.train_records import (
     GROWTH,
     at_times,
     drop_first_packet,
+    gap_of,
     packet_of,
     part,
     pool_at,
@@ -52,18 +51,18 @@ OTHERS = 0.2
 
 
 @not_inlined
-def go_on_train(w, x, flow, hop, p):
+def go_on_train(w, flow, hop, p):
     """A train goes on from a hop, of either direction."""
     if p.trigger < 0:
-        arrives, p = travel(w, x, flow, hop, flow.n_forward, p)
+        arrives, p = travel(w, flow, hop, flow.n_forward, p)
         if arrives:
-            receive_train(w, x, flow, p)
+            receive_train(w, flow, p)
     else:
-        go_back(w, x, flow, hop, p)
+        go_back(w, flow, hop, p)
 
 
 @not_inlined
-def end_train(w, x, flow, hop, link, pool, line, p, size, each):
+def end_train(w, flow, hop, link, pool, line, p, size, each):
     """A train has arrived at a link: what is not dropped goes on.
 
     Each of its packets stands for `each` packets.
@@ -87,10 +86,10 @@ def end_train(w, x, flow, hop, link, pool, line, p, size, each):
         record_arrival(w, link, pool, p.last, n * each)
     end = first + (tx + link.delay)
     if drops == 0 and link.rule == 0 and link.loss == 0:
-        go_on_train(w, x, flow, hop + 1, at_times(p, end, last + (tx + link.delay)))
+        go_on_train(w, flow, hop + 1, at_times(p, end, last + (tx + link.delay)))
         return
     gap = (last - first) / (n - 1) if n > 1 else 0.0
-    dropped = cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, after, drops)
+    dropped = cut_train(w, flow, hop, link, pool, p, end, gap, size, each, before, after, drops)
     if dropped == n == 1:  # it takes no time of the link
         line.busy = busy
 
@@ -146,14 +145,14 @@ def finds_room(w, link, pool, line, p, size, each):
 
 @compiled
 def record_arrival(w, link, pool, time, packets):
-    b = link_bin_at(link.bins, min(bin_of(w, time), w.n_bins - 1))
+    b = link_bin(w, link, time)
     b.arrived += packets
     waiting = math.floor(pool.backlog / pool.size)  # not //, which is slow
     b.queue_max = max(b.queue_max, min(waiting, link.capacity))
 
 
 @compiled
-def cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, after, drops):
+def cut_train(w, flow, hop, link, pool, p, end, gap, size, each, before, after, drops):
     """Drop `drops` packets of a train and those that chance or the discipline hits; the parts
     between them go on, the first packet at the time `end`, the others `gap` later each. Returns how
     many were dropped."""
@@ -166,6 +165,7 @@ def cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, afte
     for j in range(n):
         k = j - safe
         gone = k >= 0 and drops > 0 and (k + 1) * drops // (n - safe) > k * drops // (n - safe)
+        packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, p.header)
         share = j / (n - 1) if n > 1 else 0.0
         if not gone and link.loss > 0 and uniform(link) < link.loss:
             gone = True
@@ -173,7 +173,6 @@ def cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, afte
         elif link.rule != 0:
             waiting = before + (after - before) * share
             t = p.first + (p.last - p.first) * share
-            packet = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, p.header)
             passes = ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, gone)
             if not gone and not passes:
                 gone = True
@@ -181,21 +180,19 @@ def cut_train(w, x, flow, hop, link, pool, p, end, gap, size, each, before, afte
         if gone:
             dropped += 1
             link.dropped += each
-            lost = Packet(flow.index, hop, p.seq + j * p.step, 0, 0, 0, 0)
-            note_drop(w, flow, link, p.last, lost, False)
-            release_header(w, p.header)
+            drop_packet(w, flow, link, p.last, packet, False)
             if j > a:
-                send_part(w, x, flow, hop, p, end, gap, a, j - 1)
+                send_part(w, flow, hop, p, end, gap, a, j - 1)
             a = j + 1
     if a < n:
-        send_part(w, x, flow, hop, p, end, gap, a, n - 1)
+        send_part(w, flow, hop, p, end, gap, a, n - 1)
     return dropped
 
 
 @compiled
-def send_part(w, x, flow, hop, p, end, gap, a, b):
+def send_part(w, flow, hop, p, end, gap, a, b):
     """Packets `a` to `b` of a train go on, of which the first packet does so at the time `end`."""
-    go_on_train(w, x, flow, hop + 1, part(p, a, b, end + a * gap, end + b * gap))
+    go_on_train(w, flow, hop + 1, part(p, a, b, end + a * gap, end + b * gap))
 
 
 @compiled
@@ -205,7 +202,7 @@ def ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, full):
     q = fill_queue_sample(w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), full)
     q.idle = pool.idle
     pool.idle = 0.0
-    b = min(bin_of(w, t), w.n_bins - 1) if t <= w.duration else -1
+    b = bin_at(w, t)
     if pool.rule > 0:
         decide_in_fluid(link, pool, q, each, b)
     else:
@@ -221,51 +218,49 @@ def ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, full):
 
 
 @not_inlined
-def reach_link(w, x, flow, hop, line, now):
+def reach_link(w, flow, hop, line, now):
     """The first train of a line begins to reach a shared link, or has wholly reached it."""
     ident = flow.path + hop
     link = link_at(hop_at(w.hops, ident).link, 0)
-    pool = pool_at(x.pools, link.ident)
-    p = read_train(train_at(x.trains, line.head))
-    size = size_at(flow, hop, p)
+    pool = pool_at(w.pools, link.ident)
+    p = read_train(train_at(w.trains, line.head))
+    size = size_of(flow, hop, p.seq)
     each = np.int64(hop_at(w.hops, ident).count)
     advance_line(w, link, pool, now)
     if line.arriving == 0 and p.count > 1 and (p.count <= SHORT or pool.each > 1):
-        drop_first_packet(p, train_at(x.trains, line.head))
-        push(w, max(train_at(x.trains, line.head).first, now), now, next_order(w), AT_LINK, ident)
-        end_train(w, x, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
+        drop_first_packet(p, train_at(w.trains, line.head))
+        await_train(w, line, AT_LINK, ident)
+        end_train(w, flow, hop, link, pool, line, part(p, 0, 0, now, now), size, each)
         return
     if line.arriving == 0 and p.count > 1:
         if p.last < p.first + 1e-9 * p.count:
             p = at_times(p, p.first, p.first + 1e-9 * p.count)
-            train_at(x.trains, line.head).last = p.last
-        begin_train(w, x, flow, link, pool, line, p, now, size)
+            train_at(w.trains, line.head).last = p.last
+        begin_train(link, pool, line, p, now, size)
         if p.last > now:
             push(w, p.last, now, next_order(w), AT_LINK, ident)
             return
-    remove_head(w, x, line)
-    end_train(w, x, flow, hop, link, pool, line, p, size, each)
-    if line.head != 0:
-        t = max(train_at(x.trains, line.head).first, now)
-        push(w, t, now, next_order(w), AT_LINK, ident)
+    remove_head(w, line)
+    end_train(w, flow, hop, link, pool, line, p, size, each)
+    await_train(w, line, AT_LINK, ident)
 
 
 @compiled
-def cross_alone(w, x, flow, o, hop, p):
+def cross_alone(w, flow, o, hop, p):
     """A train crosses a drop-tail link that is its flow's alone: what is not dropped goes on."""
     link = link_at(hop_at(w.hops, flow.path + hop).link, 0)
-    size = size_at(flow, hop, p)
+    size = size_of(flow, hop, p.seq)
     tx = 8 * size / link.rate
     n = p.count
-    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    gap = gap_of(p)
     room = (np.ceil(link.capacity) - 1 + 1e-9) * tx  # the longest wait of a packet that finds room
     tie = 2e-9 * tx if o.lag >= tx else 0.0  # so much less as another departs (`comes_first`)
-    most = longest(x, tcp_at(w.tcp, flow.index))
+    most = longest(w, tcp_at(w.tcp, flow.index))
     wait = max(link.busy_until - p.first, 0.0)
     rise = (n - 1) * (tx - gap)
     fits = max(wait, wait + rise) <= room - tie and max(p.last - p.first, (n - 1) * tx) <= most
     if fits and link.loss == 0:
-        go_on_train(w, x, flow, hop + 1, wait_alone(w, link, p, size, tx))
+        go_on_train(w, flow, hop + 1, wait_alone(w, link, p, size, tx))
         return
     a = 0
     begin = math.inf  # when the first packet of a part has left
@@ -280,20 +275,20 @@ def cross_alone(w, x, flow, o, hop, p):
         end = max(busy, t) + tx
         if k > a and (gone or end - begin > most):
             q = part(p, a, k - 1, p.first + a * gap, t - gap)
-            go_on_train(w, x, flow, hop + 1, wait_alone(w, link, q, size, tx))
+            go_on_train(w, flow, hop + 1, wait_alone(w, link, q, size, tx))
             a = k
         if gone:
             link.arrived += 1
             link.dropped += 1
-            note_drop(w, flow, link, t, Packet(flow.index, hop, p.seq + k, 0, 0, 0, 0), True)
-            release_header(w, p.header)
+            lost = Packet(flow.index, hop, p.seq + k, 0, 0, 0, p.header)
+            drop_packet(w, flow, link, t, lost, True)
             a = k + 1
         else:
             busy = end
             begin = end if k == a else begin
     if a < n:
         q = part(p, a, n - 1, p.first + a * gap, p.last)
-        go_on_train(w, x, flow, hop + 1, wait_alone(w, link, q, size, tx))
+        go_on_train(w, flow, hop + 1, wait_alone(w, link, q, size, tx))
 
 
 @compiled
@@ -313,7 +308,7 @@ def wait_alone(w, link, p, size, tx):
     link.busy_until = last
     link.arrived += n
     if link.recorded != 0 and p.first <= w.duration:
-        b = link_bin_at(link.bins, min(bin_of(w, min(p.last, w.duration)), w.n_bins - 1))
+        b = link_bin(w, link, min(p.last, w.duration))
         b.arrived += n
         wait = max(begin - p.first, last - tx - p.last)
         if wait > 0:
@@ -344,27 +339,22 @@ def record_waiting(w, link, p, begin, end):
 
 
 @not_inlined
-def enter_link(w, x, flow, hop, line, now):
+def enter_link(w, flow, hop, line, now):
     """The first packet of a train reaches a link of the packet model."""
-    t = train_at(x.trains, line.head)
+    t = train_at(w.trains, line.head)
     p = read_train(t)
     if p.count > 1:
         drop_first_packet(p, t)
     else:
-        remove_head(w, x, line)
-    if line.head != 0:
-        at = max(train_at(x.trains, line.head).first, now)
-        push(w, at, now, next_order(w), AT_LINK, flow.path + hop)
+        remove_head(w, line)
+    await_train(w, line, AT_LINK, flow.path + hop)
     send_packet(w, flow, packet_of(flow, hop, p), now)
-    if flow.conversation != 0:
-        leave_place(w, flow)
 
 
 @not_inlined
-def leave_link(w, x, kind, ident):
+def leave_link(w, kind, ident):
     """A packet reaches the end of a link of the packet model."""
     p, now = take_arrived(w, kind, ident)
     flow = flow_at(w.flows, p.flow)
-    go_on_train(w, x, flow, p.hop, train_of(flow, p, now))
-    if flow.conversation != 0:
-        leave_place(w, flow)
+    go_on_train(w, flow, p.hop, train_of(p, p.hop > flow.n_forward, now))
+    leave_place(w, flow)

@@ -136,7 +136,7 @@ def draw_noise(link, pool):
 
 
 @compiled
-def begin_train(w, x, flow, link, pool, line, p, now, size):
+def begin_train(link, pool, line, p, now, size):
     """A train begins to arrive at a link."""
     line.wait = 8 * pool.backlog / link.rate
     line.rate = (p.count - 1) * size / (p.last - p.first)

@@ -3,41 +3,32 @@
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.bins import flow_bin_at
-from tcpcc.models.packet.conversations import leave_place
-from tcpcc.models.packet.handlers import hold_ack, take_held_ack
-from tcpcc.models.packet.headers import read_at_receiver
-from tcpcc.models.packet.packet_records import cbr_at, flow_at
-from tcpcc.models.packet.recorder import bin_of, note_delivery
+from tcpcc.models.packet.handlers import held_ack, hold_ack
+from tcpcc.models.packet.links.transit import take_data
+from tcpcc.models.packet.packet_records import cbr_at
+from tcpcc.models.packet.packets import ack_packet
+from tcpcc.models.packet.recorder import note_delivery
 from tcpcc.models.trains.coasting import stop_coasting
-from tcpcc.models.trains.train_lines import most_acknowledged
-from tcpcc.models.trains.train_paths import go_back
-from tcpcc.models.trains.train_records import Train, open_at
+from tcpcc.models.trains.train_lines import go_back, most_acknowledged
+from tcpcc.models.trains.train_records import Train, gap_of, open_at, train_of
 from tcpcc.transport import receiver
 from tcpcc.transport.delivery import note_received
 from tcpcc.transport.flow_record import CBR, tcp_at
 
 
 @compiled
-def count_delivered(w, flow, time, n):
-    if time <= w.duration:
-        flow_bin_at(flow.bins, min(bin_of(w, time), w.n_bins - 1)).delivered += n
-
-
-@compiled
-def receive_train(w, x, flow, p):
+def receive_train(w, flow, p):
     """A data train reaches its receiver."""
     n = p.count
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += n
-        note_delivery(w, flow, p.seq, p.last)
-        count_delivered(w, flow, p.last, n - 1)
+        note_delivery(w, flow, p.seq, n, p.last)
         return
     tcp = tcp_at(w.tcp, flow.index)
     if tcp.held_until < p.first:
-        end_delay(w, x, flow, tcp)
+        end_delay(w, flow, tcp)
     if (
-        (n > 1 or open_at(x.open, flow.index).single == 0)
+        (n > 1 or open_at(w.open_trains, flow.index).single == 0)
         and p.again == 0
         and p.seq == tcp.expected
         and tcp.highest <= p.seq
@@ -50,20 +41,20 @@ def receive_train(w, x, flow, p):
         tcp.expected = p.seq + n
         tcp.sack_low = tcp.sack_high = 0
         tcp.echo = 0
-        count_delivered(w, flow, p.last, n)
+        note_delivery(w, flow, p.seq, n, p.last)
         if tcp.delivery != 0:
             for j in range(n):
                 note_received(tcp, p.first + (p.last - p.first) * j / max(n - 1, 1), p.seq + j)
         if tcp.delayed_ack == 0:
             flow.acks_sent += n
             acks = Train(p.first, p.last, p.seq, n, 1, 0, p.seq, 0, 0, 0)
-            go_back(w, x, flow, flow.n_forward, acks)
+            go_back(w, flow, flow.n_forward, acks)
         else:
-            delay_acks(w, x, flow, tcp, p)
+            delay_acks(w, flow, tcp, p)
         return
     if p.seq != tcp.expected:
-        stop_coasting(tcp, open_at(x.open, flow.index))
-    receive_each(w, x, flow, tcp, p)
+        stop_coasting(tcp, open_at(w.open_trains, flow.index))
+    receive_each(w, flow, tcp, p)
 
 
 @compiled
@@ -75,16 +66,16 @@ def is_plain(tcp):
 @compiled
 def is_dense(tcp, p):
     """Whether no timer of a delayed ACK expires while a train arrives."""
-    gap = (p.last - p.first) / max(p.count - 1, 1)
+    gap = gap_of(p)
     if p.first + (tcp.ack_every - tcp.held - 1) * gap > tcp.held_until:
         return False
     return (tcp.ack_every - 1) * gap <= tcp.delayed_ack
 
 
 @compiled
-def delay_acks(w, x, flow, tcp, p):
+def delay_acks(w, flow, tcp, p):
     """ACKs of a train in order: of every `ack_every`-th packet. See `receive_data`."""
-    gap = (p.last - p.first) / max(p.count - 1, 1)
+    gap = gap_of(p)
     every = tcp.ack_every
     k = every - tcp.held - 1  # the first packet that is acknowledged
     n = (tcp.held + p.count) // every
@@ -96,7 +87,7 @@ def delay_acks(w, x, flow, tcp, p):
         first = p.first + k * gap
         last = first + (n - 1) * every * gap
         seq = p.seq + k
-        go_back(w, x, flow, flow.n_forward, Train(first, last, seq, n, every, 0, seq, 0, 0, 0))
+        go_back(w, flow, flow.n_forward, Train(first, last, seq, n, every, 0, seq, 0, 0, 0))
     if tcp.held > 0 and tcp.held_until == math.inf:
         t = p.last - (tcp.held - 1) * gap
         tcp.held_until = t + tcp.delayed_ack
@@ -104,77 +95,53 @@ def delay_acks(w, x, flow, tcp, p):
 
 
 @not_inlined
-def receive_each(w, x, flow, tcp, p):
-    n = p.count
-    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+def receive_each(w, flow, tcp, p):
+    gap = gap_of(p)
     a = none = Train(0.0, 0.0, 0, 0, 1, 0, 0, 0, 0, 0)
-    for j in range(n):
+    for j in range(p.count):
         seq = p.seq + j
         t = p.first + j * gap
         if tcp.held_until < t:
             if a.count > 0:
-                go_back(w, x, flow, flow.n_forward, a)
+                go_back(w, flow, flow.n_forward, a)
             a = none
-            end_delay(w, x, flow, tcp)
-        before = tcp.delivered
+            end_delay(w, flow, tcp)
         held = tcp.held_until
-        due = receiver.receive_data(tcp, t, seq, p.again)
-        if p.header != 0:
-            due = read_at_receiver(w, flow, tcp, p.header, due)
-        if tcp.delivered != before:
-            note_delivery(w, flow, seq, t)
+        due = take_data(w, flow, tcp, seq, p.again, p.header, t)
         if not due:
             hold_ack(w, flow, tcp, held, t)
             continue
-        flow.acks_sent += 1
-        ack, low, high = tcp.expected - 1, tcp.sack_low, tcp.sack_high
-        again = 1 if tcp.echo != 0 else 0
-        joins = a.count > 0 and again == 0 and a.again == 0
+        b = train_of(ack_packet(flow, tcp, seq, p.header), True, t)
+        joins = a.count > 0 and b.again == 0 and a.again == 0
         step = a.step
         if joins:
             if a.count == 1:
-                step = ack - a.seq
-            joins = ack == a.seq + a.count * step and seq == a.trigger + a.count * max(step, 1)
+                step = b.seq - a.seq
+            joins = b.seq == a.seq + a.count * step and seq == a.trigger + a.count * max(step, 1)
             if step > 0:
-                joins = joins and step <= most_acknowledged(tcp) and low == high and a.low == a.high
+                sacks = b.low != b.high or a.low != a.high
+                joins = joins and step <= most_acknowledged(tcp) and not sacks
             else:
-                joins = joins and low == a.low and high == a.high + a.count
+                joins = joins and b.low == a.low and b.high == a.high + a.count
         if joins:
             a = Train(a.first, t, a.seq, a.count + 1, step, 0, a.trigger, a.low, a.high, 0)
         else:
             if a.count > 0:
-                go_back(w, x, flow, flow.n_forward, a)
-            a = Train(t, t, ack, 1, 1, again, seq, low, high, p.header)
+                go_back(w, flow, flow.n_forward, a)
+            a = b
     if a.count > 0:
-        go_back(w, x, flow, flow.n_forward, a)
+        go_back(w, flow, flow.n_forward, a)
 
 
 @compiled
-def send_late_ack(w, x, flow, tcp, at, header):
-    """Send the ACK that has waited for its timer, which expires at a time."""
-    flow.acks_sent += 1
-    ack = tcp.expected - 1
-    again = 1 if tcp.echo != 0 else 0
-    a = Train(at, at, ack, 1, 1, again, ack, tcp.sack_low, tcp.sack_high, header)
-    go_back(w, x, flow, flow.n_forward, a)
+def send_ack(w, flow, p, time):
+    """As `send_packet`, for an ACK at its receiver."""
+    go_back(w, flow, flow.n_forward, train_of(p, True, time))
 
 
 @not_inlined
-def end_delay(w, x, flow, tcp):
+def end_delay(w, flow, tcp):
     """The timer of a delayed ACK is due before a packet that arrives later than now."""
     at = tcp.held_until
     if receiver.send_held_ack(tcp):
-        header = flow.held_header
-        flow.held_header = 0
-        send_late_ack(w, x, flow, tcp, at, header)
-
-
-@not_inlined
-def end_ack_delay(w, x, ident, now, order):
-    """The timer of a delayed ACK is due."""
-    flow = flow_at(w.flows, ident)
-    due, header = take_held_ack(w, flow, order)
-    if due:
-        send_late_ack(w, x, flow, tcp_at(w.tcp, ident), now, header)
-    if flow.conversation != 0:
-        leave_place(w, flow)
+        send_ack(w, flow, held_ack(flow, tcp), at)

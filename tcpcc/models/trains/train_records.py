@@ -64,11 +64,10 @@ POOL = record_dtype(
     whole_lines=True,
 )  # fmt: skip
 
-# Of a flow: the data train that it is sending. `single`: its packets are trains of their own. Of a
-# CBR source `extra` is the number of packets in a train, `last` the end of its time on. `log`: the
-# trains sent while coasting, a ring of SENT from place `log_first` to `log_end`; `coast_from`: the
-# first segment in it. `meets`: the first hop whose link is SHARED or LONE, or -1; `lag`: if it is
-# LONE, how long before a packet gets there its last transmission began, s.
+# Of a flow: the data train that it is sending. `single`: its packets are trains of their own.
+# `log`: the trains sent while coasting, a ring of SENT from place `log_first` to `log_end`;
+# `coast_from`: the first segment in it. `meets`: the first hop whose link is SHARED or LONE, or -1;
+# `lag`: if it is LONE, how long before a packet gets there its last transmission began, s.
 OPEN_TRAIN = record_dtype(
     {
         "count": int, "first": float, "last": float, "seq": int, "again": int, "extra": int,
@@ -80,24 +79,11 @@ OPEN_TRAIN = record_dtype(
 SENT = record_dtype({"seq": int, "count": int, "first": float, "last": float})
 LOG_SIZE = 256  # trains; more than are outstanding
 
-# `per_rtt`: trains are shorter than srtt / per_rtt. `free`: the first place that a train has left;
-# `unused`: the first place that no train has had; `n_free`: the number of all free places.
-# `margin`: places that one event may take. `want`: the flow, plus one, whose ring of segments is
-# too short. `due`: whether a train of the flow that sends reaches a link now.
-TRAINS = record_dtype(
-    {
-        "per_rtt": float, "trains": int, "free": int, "unused": int, "n_free": int,
-        "margin": int, "lines": int, "acks": int, "pools": int, "open": int, "want": int,
-        "due": int,
-    }
-)  # fmt: skip
-
 train_at = accessor(TRAIN)
 line_at = accessor(LINE)
 pool_at = accessor(POOL)
 open_at = accessor(OPEN_TRAIN)
 logged_at = accessor(SENT)
-trains_at = accessor(TRAINS)
 
 
 GROWTH = -2  # trigger of packets that are sent because the window has grown; of other data: -1
@@ -127,6 +113,12 @@ class Train(NamedTuple):
 @compiled
 def at_times(p, first, last):
     return Train(first, last, p.seq, p.count, p.step, p.again, p.trigger, p.low, p.high, p.header)
+
+
+@compiled
+def gap_of(p):
+    """Time between two packets of a train, s; 0 if it has only one."""
+    return (p.last - p.first) / (p.count - 1) if p.count > 1 else 0.0
 
 
 @compiled
@@ -173,8 +165,7 @@ def write_train(p, record):
 @compiled
 def drop_first_packet(p, record):
     """Leave train `p` in its record without its first packet."""
-    begin = p.first + (p.last - p.first) / (p.count - 1)
-    write_train(part(p, 1, p.count - 1, begin, p.last), record)
+    write_train(part(p, 1, p.count - 1, p.first + gap_of(p), p.last), record)
 
 
 @compiled
@@ -185,9 +176,9 @@ def packet_of(flow, hop, p):
 
 
 @compiled
-def train_of(flow, p, time):
-    """A packet of the packet model as a train."""
-    if p.hop <= flow.n_forward:
+def train_of(p, is_ack, time):
+    """A packet as a train."""
+    if not is_ack:
         return Train(time, time, p.seq, 1, 1, p.trigger, -1, 0, 0, p.header)
     again = 1 if p.trigger < 0 else 0
     trigger = ~p.trigger if p.trigger < 0 else p.trigger

@@ -8,67 +8,78 @@ their own; not with delayed ACKs, each of which releases several packets at once
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.bins import flow_bin_at
 from tcpcc.models.conversation_records import item_at
 from tcpcc.models.packet.conversations import note_items
 from tcpcc.models.packet.event_list import comes_next, next_order, push
-from tcpcc.models.packet.handlers import begin_turn, set_timers, trace_turn
-from tcpcc.models.packet.headers import read_at_sender, write_header
-from tcpcc.models.packet.packet_records import ACK, DUPACK, MARGIN, RETRANSMIT, SEND, flow_at
-from tcpcc.models.packet.recorder import bin_of, trace, trace_ack
+from tcpcc.models.packet.handlers import (
+    lacks_segments,
+    note_sent,
+    set_timers,
+    take_ack,
+    trace_turn,
+)
+from tcpcc.models.packet.headers import write_header
+from tcpcc.models.packet.packet_records import MARGIN
+from tcpcc.models.packet.recorder import flow_bin
 from tcpcc.models.trains.coasting import begin_coasting, log_train, time_sent, write_newest
-from tcpcc.models.trains.train_lines import append_train, longest, most_acknowledged
+from tcpcc.models.trains.train_lines import (
+    append_train,
+    await_train,
+    longest,
+    most_acknowledged,
+    travel,
+)
 from tcpcc.models.trains.train_links import cross_alone, go_on_train, reach_link
-from tcpcc.models.trains.train_paths import travel
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     GROWTH,
     LONE,
     Train,
+    gap_of,
     line_at,
     open_at,
     part,
     trigger_of,
 )
 from tcpcc.transport import sender
-from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
+from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, window_at
 from tcpcc.transport.undo import NOT_DUE
 
 
 @not_inlined
-def send_train(w, x, flow, o, p):
+def send_train(w, flow, o, p):
     """A sender's train begins its way."""
     hop = o.meets
     if hop < 0:
-        go_on_train(w, x, flow, 0, p)
+        go_on_train(w, flow, 0, p)
         return
-    p = travel(w, x, flow, 0, hop, p)[1]
+    p = travel(w, flow, 0, hop, p)[1]
     ident = flow.path + hop
-    line = line_at(x.lines, ident)
+    line = line_at(w.lines, ident)
     if line.kind == LONE:
-        cross_alone(w, x, flow, o, hop, p)
-    elif append_train(w, x, flow, line, p):
+        cross_alone(w, flow, o, hop, p)
+    elif append_train(w, flow, line, p):
         if p.first <= w.now:
-            x.due = 1
+            w.reaching = 1
         else:
-            push(w, max(p.first, w.now), w.now, next_order(w), AT_LINK, ident)
+            await_train(w, line, AT_LINK, ident)
 
 
 @compiled
-def reach_now(w, x, flow, o):
+def reach_now(w, flow, o):
     """If a train that a sender's handler has sent reaches a link now, it needs no event if this
     would be the next one."""
-    if x.due != 0:
-        x.due = 0
+    if w.reaching != 0:
+        w.reaching = 0
         ident = flow.path + o.meets
         if comes_next(w):
-            reach_link(w, x, flow, o.meets, line_at(x.lines, ident), w.now)
+            reach_link(w, flow, o.meets, line_at(w.lines, ident), w.now)
         else:
             push(w, w.now, w.now, next_order(w), AT_LINK, ident)
 
 
 @compiled
-def close_train(w, x, flow, tcp, o):
+def close_train(w, flow, tcp, o):
     """Send the open train. Its packets were sent at equal distances."""
     n = o.count
     if n == 0:
@@ -94,7 +105,7 @@ def close_train(w, x, flow, tcp, o):
     a = 0
     pieces = 1
     if o.last > o.first:
-        pieces = max(min(math.ceil((o.last - o.first) / longest(x, tcp) - 1e-6), n), 1)
+        pieces = max(min(math.ceil((o.last - o.first) / longest(w, tcp) - 1e-6), n), 1)
     gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     for i in range(pieces):
         b = n * (i + 1) // pieces
@@ -103,33 +114,29 @@ def close_train(w, x, flow, tcp, o):
                 o.first + a * gap, o.first + (b - 1) * gap, o.seq + a, b - a, 1, o.again, trigger,
                 0, 0, o.header,
             )  # fmt: skip
-            send_train(w, x, flow, o, p)
+            send_train(w, flow, o, p)
         a = b
     if extra > 0:
-        send_train(w, x, flow, o, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
+        send_train(w, flow, o, Train(o.last, o.last, o.seq + n, extra, 1, 0, GROWTH, 0, 0, 0))
 
 
 @compiled
-def gather(w, x, flow, tcp, o, now, first):
+def gather(w, flow, tcp, o, now, first):
     """Packets in the outbox join the open train, sent from `first` to `now`."""
-    b = flow_bin_at(flow.bins, min(bin_of(w, now), w.n_bins - 1))
+    b = flow_bin(w, flow, now)
     while True:
         for i in range(tcp.outbox_count):
             out = out_at(tcp.outbox, i)
             seq = out.seq
-            b.sent += 1
-            if out.again != 0:
-                b.retransmitted += 1
-            cwnd = window_at(tcp.state, 0).cwnd
-            trace(w, flow, now, RETRANSMIT if out.again != 0 else SEND, seq, cwnd)
+            note_sent(w, flow, tcp, b, seq, out.again != 0, now)
             more = o.count > 0 and o.single != 0
             if o.count > 0 and (
                 o.single != 0
                 or seq != o.seq + o.count
                 or out.again != o.again
-                or (first == now and now - o.first > longest(x, tcp))
+                or (first == now and now - o.first > longest(w, tcp))
             ):
-                close_train(w, x, flow, tcp, o)
+                close_train(w, flow, tcp, o)
             if o.count == 0:
                 o.first = first
                 o.seq = seq
@@ -137,15 +144,15 @@ def gather(w, x, flow, tcp, o, now, first):
                 o.extra = GROWTH if more and tcp.high_ack > 0 else 0
                 if flow.has_header != 0:
                     o.header = write_header(w, flow, tcp, seq, out.again != 0)
-                    if w.n_spare_headers < x.margin:
+                    if w.n_spare_headers < w.train_margin:
                         w.need = 1
             o.count += 1
             o.last = now
         tcp.outbox_count = 0
         if tcp.run > 0:
             b.sent += tcp.run
-            if o.count > 0 and first == now and now - o.first > longest(x, tcp):
-                close_train(w, x, flow, tcp, o)
+            if o.count > 0 and first == now and now - o.first > longest(w, tcp):
+                close_train(w, flow, tcp, o)
             if o.count == 0:
                 o.first = first
                 o.seq = tcp.next_seq - tcp.run
@@ -153,29 +160,25 @@ def gather(w, x, flow, tcp, o, now, first):
             o.count += tcp.run
             o.last = now
             tcp.run = 0
-        if tcp.more == 0:
-            return
-        full = w.need != 0 and flow.traced != 0  # the trace, perhaps
-        if full or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
-            w.need = 1  # the driver makes room, then sending goes on
-            w.pending = flow.index
+        # what a trace needs may be short
+        if tcp.more == 0 or lacks_segments(w, flow, tcp, w.need != 0 and flow.traced != 0):
             return
         sender.resume_sending(tcp, now)
 
 
 @compiled
-def lacks_room(w, x, flow, tcp, n):
+def lacks_room(w, flow, tcp, n):
     """Whether the ring of segments is too short for what the ACKs of `n` packets may release."""
     window = max(window_at(tcp.state, 0).cwnd, float(tcp.next_seq - tcp.high_ack))
     if min(window, tcp.rwnd) + 3 * n + MARGIN < tcp.segment_mask:
         return False
     w.need = 1
-    x.want = flow.index + 1
+    w.want = flow.index + 1
     return True
 
 
 @compiled
-def is_smooth(x, flow, tcp, p):
+def is_smooth(tcp, p):
     """Whether a train of ACKs can be handled as one: nothing is lost, paced, or ends."""
     return (
         (p.count > 1 or tcp.coasting != 0)
@@ -205,7 +208,7 @@ def ends_write(w, flow, p):
 
 
 @compiled
-def send_ahead(w, x, flow, tcp, o, now, first, packets):
+def send_ahead(w, flow, tcp, o, now, first, packets):
     """Send what all ACKs of a train but the last release, so that the last one finds as much
     outstanding as it would if they came one by one."""
     s = window_at(tcp.state, 0)
@@ -215,7 +218,7 @@ def send_ahead(w, x, flow, tcp, o, now, first, packets):
     tcp.rwnd += packets
     tcp.burst = packets
     sender.resume_sending(tcp, now)
-    gather(w, x, flow, tcp, o, now, first)
+    gather(w, flow, tcp, o, now, first)
     s.cwnd = cwnd
     tcp.rwnd = rwnd
 
@@ -227,7 +230,7 @@ def as_before(tcp, t):
 
 
 @compiled
-def take_acks_at_once(w, x, flow, tcp, o, p):
+def take_acks_at_once(w, flow, tcp, o, p):
     """A train of ACKs as one report of what they acknowledge."""
     n = p.count
     last = as_before(tcp, p.last)
@@ -238,7 +241,7 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
     if n > 1:
         r0 = p.first - time_sent(tcp, o, p.seq)
         tcp.srtt += (0.5 * (r0 + r1) - tcp.srtt) * (1 - 0.875 ** (n - 1))
-        send_ahead(w, x, flow, tcp, o, last, p.first, float(by_first + (n - 2) * p.step))
+        send_ahead(w, flow, tcp, o, last, p.first, float(by_first + (n - 2) * p.step))
     tcp.base_rtt = min(tcp.base_rtt, r0, r1)
     limit = tcp.abc_limit
     tcp.abc_limit = min(float(by_first), limit) + (n - 1) * min(float(p.step), limit)
@@ -249,11 +252,11 @@ def take_acks_at_once(w, x, flow, tcp, o, p):
         tcp.round_sum += n * 0.5 * (r0 + r1) - r1
         tcp.round_n += n - 1
         tcp.round_min = min(tcp.round_min, r0)
-    gather(w, x, flow, tcp, o, last, p.first)
+    gather(w, flow, tcp, o, last, p.first)
 
 
 @not_inlined
-def take_smooth_acks(w, x, flow, tcp, o, p):
+def take_smooth_acks(w, flow, tcp, o, p):
     """A train of ACKs without a hole; the ACK that ends a round ends a report too."""
     n = p.count
     newest = p.seq + (n - 1) * p.step
@@ -268,19 +271,19 @@ def take_smooth_acks(w, x, flow, tcp, o, p):
         rise = (r1 - r0) / (n - 1)
         at += r0 + rise * k
         after += r0 + rise * (k + 1)
-        take_acks_at_once(w, x, flow, tcp, o, part(p, 0, k, p.first, at))
-        take_acks_at_once(w, x, flow, tcp, o, part(p, k + 1, n - 1, after, p.last))
+        take_acks_at_once(w, flow, tcp, o, part(p, 0, k, p.first, at))
+        take_acks_at_once(w, flow, tcp, o, part(p, k + 1, n - 1, after, p.last))
     else:
-        take_acks_at_once(w, x, flow, tcp, o, p)
+        take_acks_at_once(w, flow, tcp, o, p)
     if p.step == 1:  # a delayed ACK releases the packet of the growth together with others
         o.extra = max(o.count - packets, 0)
 
 
 @not_inlined
-def take_acks(w, x, flow, tcp, o, p):
+def take_acks(w, flow, tcp, o, p):
     """A train of ACKs, one after the other."""
     n = p.count
-    gap = (p.last - p.first) / (n - 1) if n > 1 else 0.0
+    gap = gap_of(p)
     smooth = n > 1 and p.step > 0
     r0 = r1 = 0.0
     if smooth:
@@ -300,32 +303,22 @@ def take_acks(w, x, flow, tcp, o, p):
             while d.release_at <= t:
                 at = d.release_at
                 sender.release_paced(tcp, at)
-                gather(w, x, flow, tcp, o, at, at)
+                gather(w, flow, tcp, o, at, at)
         high = p.high + (j if p.step == 0 else 0)
-        begin_turn(w, flow, tcp)
-        before = tcp.high_ack
-        tcp.last_rtt = math.nan
-        tcp.echoes_repair = p.again
-        if p.header != 0:
-            read_at_sender(w, flow, tcp, p.seq, p.header)
         ack = p.seq + j * p.step
-        sender.receive_ack(tcp, t, ack, trigger_of(p, j), p.low, high)
-        kind = ACK if ack > before else DUPACK
-        trace_ack(w, flow, t, kind, ack + 1, tcp.last_rtt, trigger_of(p, j), p.low, high)
+        take_ack(w, flow, tcp, ack, trigger_of(p, j), p.again, p.low, high, p.header, t)
         trace_turn(w, flow, tcp, t)
         if flow.conversation == 0 and flow.last_item != 0:
             note_items(w, flow, tcp, t)
-        gather(w, x, flow, tcp, o, t, t)
+        gather(w, flow, tcp, o, t, t)
 
 
 @compiled
-def go_on_sending(w, x, ident, now):
-    """After a sender's handler: send its packets, and schedule its timers."""
-    flow = flow_at(w.flows, ident)
-    tcp = tcp_at(w.tcp, ident)
-    o = open_at(x.open, ident)
+def finish_train(w, flow, tcp, now):
+    """As `finish_turn`: what the sender has sent is a train."""
+    o = open_at(w.open_trains, flow.index)
     trace_turn(w, flow, tcp, now)
-    gather(w, x, flow, tcp, o, now, now)
-    close_train(w, x, flow, tcp, o)
+    gather(w, flow, tcp, o, now, now)
+    close_train(w, flow, tcp, o)
     set_timers(w, flow, tcp, now)
-    reach_now(w, x, flow, o)
+    reach_now(w, flow, o)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.models.packet.representatives import refuse_counts, spread_starts
 from tcpcc.models.trains import train_records as t
 from tcpcc.models.trains.link_kinds import first_queue, kinds_of_links, lag_at, specs_of
+from tcpcc.models.trains.train_limits import warn_of_crowds
 from tcpcc.scenario.resolve import Senders
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport.recovery import RECOVERIES
@@ -65,31 +65,33 @@ class TrainWorld(PacketWorld):
         scenario: the scenario to run.
         per_rtt: trains are shorter than a round trip over this number.
         senders: largest number of senders of a flow with a `count`.
-        trace, stream: as in `tcpcc.simulate`. A flow with a trace sends single packets.
-        single: tells the flows of which each packet is a train of its own.
         model: name of the model in the record.
+        single: tells the flows of which each packet is a train of its own.
+        trace, stream: as in `tcpcc.simulate`. A flow with a trace sends single packets.
 
     Raises:
         ScenarioError: `per_rtt` is not positive; too many flows of which a packet cannot stand for
             several.
     """
 
+    engine = "tcpcc.models.trains.train_events"
+
     def __init__(
         self,
         scenario: Scenario,
         per_rtt: float,
         senders: Senders = Senders(),  # noqa: B008
+        model: str = "packet",
+        single: Callable[[ResolvedFlow], bool] = lambda flow: False,
         *,
         trace: bool | Selection = False,
-        stream: Path | None = None,
-        single: Callable[[ResolvedFlow], bool] = lambda flow: False,
-        model: str = "packet",
+        stream: str | Path | None = None,
     ) -> None:
         self.model, self.settings = model, {"trains": positive("trains", per_rtt)}
         resolved = resolved_for(scenario, senders)
         super().__init__(scenario, trace, stream=stream, resolved=resolved)
-        self.x = np.zeros(1, t.TRAINS)
-        x: Any = self.x[0]
+        warn_of_crowds(resolved, model)
+        w: Any = self.w[0]
         self.trains = blank(1, t.TRAIN)
         self.lines = blank(len(self.paths.hops), t.LINE)
         self.acks = blank(0, t.LINE)
@@ -97,9 +99,9 @@ class TrainWorld(PacketWorld):
         self.logs = blank(len(self.resolved.flows) * t.LOG_SIZE, t.SENT)
         self.pools = blank(len(self.links), t.POOL)
         self.pools["size"] = self.pools["each"] = 1.0
-        x["per_rtt"] = per_rtt
-        x["unused"] = 1
-        x["lines"], x["pools"] = address(self.lines), address(self.pools)
+        w["per_rtt"] = per_rtt
+        w["unused_train"] = 1
+        w["lines"], w["pools"] = address(self.lines), address(self.pools)
         kinds = kinds_of_links(self)
         self._lay_out_lines(kinds)
         self._lay_out_rings()
@@ -118,7 +120,7 @@ class TrainWorld(PacketWorld):
             if is_cbr:
                 rtt = 2 * sum(self.resolved.links[link].delay for link in flow.forward)
                 packets = rtt / per_rtt / self.cbr["interval"][i]
-                self.open["extra"][i] = 1 if alone else min(max(int(packets), 1), 2**16)
+                self.cbr["train"][i] = 1 if alone else min(max(int(packets), 1), 2**16)
         self._lay_out_counts()
         for i, link in enumerate(self.resolved.links):
             if math.isfinite(link.buffer) or self.pools["rule"][i] > 0:
@@ -185,51 +187,35 @@ class TrainWorld(PacketWorld):
                 place = self.trains[place]["after"]
         return packets
 
-    def run_events(self, until: float) -> bool:
-        from tcpcc.models.trains.train_events import run_trains
-
-        return run_trains(self.address, address(self.x), until)
-
-    def stepper(self) -> Callable[[], float]:
-        from tcpcc.models.trains.train_events import step_trains
-
-        return partial(step_trains, self.address, address(self.x))
-
-    def flush(self, until: float) -> None:
-        from tcpcc.models.trains.train_events import flush_queues
-
-        flush_queues(self.address, address(self.x), until)
-        super().flush(until)
-
     def grow(self) -> None:
         """Make room for the next event: it may turn each outstanding packet of a flow into a train
         of its own, when every other packet of a long train is dropped."""
-        x: Any = self.x[0]
-        if x["want"] > 0:  # nothing else is short: the flow asks before its event
+        w: Any = self.w[0]
+        if w["want"] > 0:  # nothing else is short: the flow asks before its event
             for name in ("segments", "stamps"):
-                if (name, int(x["want"]) - 1) in self.rings.arrays:
-                    self.rings.enlarge(self.tcp, name, int(x["want"]) - 1)
-            longest = int(self.tcp["segment_mask"][x["want"] - 1])
-            x["want"] = self.w["need"] = 0
+                if (name, int(w["want"]) - 1) in self.rings.arrays:
+                    self.rings.enlarge(self.tcp, name, int(w["want"]) - 1)
+            longest = int(self.tcp["segment_mask"][w["want"] - 1])
+            w["want"] = w["need"] = 0
         else:
             super().grow()
             longest = int(self.tcp["segment_mask"].max(initial=0))
-        x["margin"] = max(x["margin"], longest + 64)
-        if x["n_free"] < x["margin"]:
-            self._add(max(len(self.trains), 2 * int(x["margin"])))
-        while self.headers.used and self.w["n_spare_headers"][0] < 2 * x["margin"]:
-            self.headers.grow(int(2 * x["margin"]))
+        w["train_margin"] = max(w["train_margin"], longest + 64)
+        if w["n_free_trains"] < w["train_margin"]:
+            self._add(max(len(self.trains), 2 * int(w["train_margin"])))
+        while self.headers.used and w["n_spare_headers"] < 2 * w["train_margin"]:
+            self.headers.grow(int(2 * w["train_margin"]))
         more = len(self.flows) - len(self.open)
         if more > 0:  # places of conversations
             self.acks, self.open = longer(self.acks, more), longer(self.open, more)
             self.open["single"][-more:], self.open["meets"][-more:] = 1, -1
-            x["acks"], x["open"] = address(self.acks), address(self.open)
+            w["ack_lines"], w["open_trains"] = address(self.acks), address(self.open)
 
     def _add(self, room: int) -> None:
         """Add places for trains; memory that no train has used yet is not touched."""
-        x: Any = self.x[0]
+        w: Any = self.w[0]
         trains = blank(len(self.trains) + room, t.TRAIN)
-        trains[: x["unused"]] = self.trains[: x["unused"]]
+        trains[: w["unused_train"]] = self.trains[: w["unused_train"]]
         self.trains = trains
-        x["trains"] = address(trains)
-        x["n_free"] += room
+        w["trains"] = address(trains)
+        w["n_free_trains"] += room

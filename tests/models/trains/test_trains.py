@@ -8,6 +8,7 @@ import tcpcc as tc
 from experiments import response
 from experiments.battery.scenarios import CASES, phase_free
 from tcpcc.models.packet import run_to_end
+from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.models.trains.train_world import TrainWorld
 from tcpcc.transport.recovery import RECOVERIES
 
@@ -338,3 +339,20 @@ def test_a_streamed_record_is_that_in_memory(tmp_path):
     streamed = tc.simulate(case, trains=16, stream=tmp_path / "run.nc")
     assert streamed.identical(kept)
     assert streamed.data.attrs["trains"] == 16
+
+
+@pytest.mark.parametrize("trains", [None, 16])
+def test_a_source_that_is_on_cannot_be_switched_on_again(trains):
+    net = tc.dumbbell("10 Mbps", "50 ms", 50)
+    one = tc.Scenario(net, [tc.CBR("8 Mbps", name="source")], duration=2)
+    sim = PacketSimulation(one, world=None if trains is None else TrainWorld(one, trains))
+
+    def again():
+        for _ in range(5):
+            yield sim.env.timeout(0.1003)
+            sim.start("source")
+
+    sim.env.process(again())
+    sent = float(sim.run().totals()["sent"].sum())
+    assert sent == pytest.approx(2000, abs=1 if trains is None else 20)
+    assert sent == tc.simulate(one, trains=trains).totals()["sent"].sum()

@@ -2,10 +2,8 @@
 
 import math
 
-import numpy as np
-
 from tcpcc.engine.jit import compiled, not_inlined, number_at
-from tcpcc.models.packet.event_list import push
+from tcpcc.models.packet.event_list import put_in_order
 from tcpcc.models.packet.links.fifo import leave_queue
 from tcpcc.models.packet.links.scheduler import serve_next
 from tcpcc.models.packet.packet_records import (
@@ -20,12 +18,45 @@ from tcpcc.models.packet.packet_records import (
 from tcpcc.models.packet.recorder import add_sending, add_waiting
 
 
+@compiled
+def send_rest(w, link, now, end, rate):
+    """The rest of the packet that would have been sent at `end` at the former `rate` is sent at the
+    new one; returns when that ends. At rate 0 it waits until the rate changes."""
+    left = link.left if rate == 0 else (end - now) * rate
+    new_end = now + left / link.rate if link.rate > 0 else math.inf
+    if link.recorded != 0 and rate > 0:
+        add_sending(w, link, now, end, left, -1.0)
+    if link.recorded != 0 and link.rate > 0:
+        add_sending(w, link, now, new_end, left, 1.0)
+    link.left = left if link.rate == 0 else 0.0
+    return new_end
+
+
+@compiled
+def time_before(lane, place):
+    """When the packet before a place in a lane arrives; 0 if there is none."""
+    if place > lane.flight_head:
+        return packet_at(lane.flight, (place - 1) & lane.flight_mask).time
+    return 0.0
+
+
+@not_inlined
+def move_event(w, kind, ident, time, since):
+    """Move an event to another time."""
+    for i in range(w.heap_size):
+        e = event_at(w.heap, i)
+        if e.kind == kind and e.id == ident:
+            e.time = time
+            e.since = since
+            put_in_order(w)
+            return
+
+
 @not_inlined
 def retime(w, link, ident, now, rate):
     """Reschedule the packets of a link after a change of its delay, or of its rate from `rate`.
 
-    The rest of the packet being sent is sent at the new rate. At rate 0 it waits until the rate
-    changes, as the packets behind it do.
+    The packets behind the one being sent wait until its rest has been sent.
     """
     lane = lane_at(link.lane, 0)
     waiting = link.queue_tail - link.queue_head
@@ -36,18 +67,11 @@ def retime(w, link, ident, now, rate):
         end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
     moved = first  # the first packet with a new time
     if link.rate != rate and (link.left > 0 or now < end < math.inf):
-        left = link.left if stood else (end - now) * rate
-        new_end = now + left / link.rate if link.rate > 0 else math.inf
-        if link.recorded != 0 and not stood:
-            add_sending(w, link, now, end, left, -1.0)
-        if link.recorded != 0 and link.rate > 0:
-            add_sending(w, link, now, new_end, left, 1.0)
-        link.left = left if link.rate == 0 else 0.0
+        new_end = send_rest(w, link, now, end, rate)
         moved = first - 1
         p = packet_at(lane.flight, moved & lane.flight_mask)
-        p.time = new_end + (link.delay if stood else p.time - end)
-        if moved > lane.flight_head:
-            p.time = max(p.time, packet_at(lane.flight, (moved - 1) & lane.flight_mask).time)
+        later = new_end + (link.delay if stood else p.time - end)
+        p.time = max(later, time_before(lane, moved))
         end = new_end
     elif waiting == 0:
         return
@@ -55,9 +79,7 @@ def retime(w, link, ident, now, rate):
         end = math.inf
     elif stood:
         end = now
-    last = 0.0
-    if first > lane.flight_head:
-        last = packet_at(lane.flight, (first - 1) & lane.flight_mask).time
+    last = time_before(lane, first)
     for i in range(waiting):
         entry = queued_at(link.queue, (link.queue_head + i) & link.queue_mask)
         p = packet_at(lane.flight, (first + i) & lane.flight_mask)
@@ -82,19 +104,8 @@ def retime(w, link, ident, now, rate):
         last = p.time
     link.busy_until = end
     if moved == lane.flight_head:
-        move_arrival(w, ident, packet_at(lane.flight, moved & lane.flight_mask), stood)
-
-
-@compiled
-def move_arrival(w, ident, p, stood):
-    """Move the event of a lane to the new time of its first packet."""
-    for i in range(w.heap_size):
-        e = event_at(w.heap, i)
-        if e.kind == ARRIVAL and e.id == ident:
-            if stood:
-                e.since = p.since
-            reschedule(w, i, p.time)
-            return
+        p = packet_at(lane.flight, moved & lane.flight_mask)
+        move_event(w, ARRIVAL, ident, p.time, p.since)
 
 
 @not_inlined
@@ -103,46 +114,14 @@ def retime_scheduled(w, link, ident, now, rate):
     if link.rate == rate or not (link.left > 0 or link.busy_until > now):
         return
     lane = lane_at(link.lane, 0)
-    end = link.busy_until
-    left = link.left if rate == 0 else (end - now) * rate
-    new_end = now + left / link.rate if link.rate > 0 else math.inf
-    if link.recorded != 0 and rate > 0:
-        add_sending(w, link, now, end, left, -1.0)
-    if link.recorded != 0 and link.rate > 0:
-        add_sending(w, link, now, new_end, left, 1.0)
-    link.left = left if link.rate == 0 else 0.0
-    link.busy_until = new_end
+    link.busy_until = send_rest(w, link, now, link.busy_until, rate)
     newest = lane.flight_tail - 1
     p = packet_at(lane.flight, newest & lane.flight_mask)
-    before = 0.0
-    if newest > lane.flight_head:
-        before = packet_at(lane.flight, (newest - 1) & lane.flight_mask).time
-    p.time = max(new_end + link.delay, before)
+    p.time = max(link.busy_until + link.delay, time_before(lane, newest))
     link.newest = p.time
-    for i in range(w.heap_size):
-        e = event_at(w.heap, i)
-        if e.kind == DEPARTURE and e.id == ident:
-            reschedule(w, i, new_end)
-            break
+    move_event(w, DEPARTURE, ident, link.busy_until, link.begin)
     if newest == lane.flight_head:
-        move_arrival(w, ident, p, False)
-
-
-@not_inlined
-def reschedule(w, i, time):
-    """Give the event at place `i` of the event list another time, and build the list anew."""
-    event_at(w.heap, i).time = time
-    size = w.heap_size
-    w.heap_size = 0
-    w.in_order = 1
-    for k in range(size):
-        e = event_at(w.heap, k)
-        t = e.time
-        since = e.since
-        o = e.order
-        kind = np.int64(e.kind)
-        ident = np.int64(e.id)
-        push(w, t, since, o, kind, ident)
+        move_event(w, ARRIVAL, ident, p.time, p.since)
 
 
 @not_inlined

@@ -19,7 +19,7 @@ from tcpcc.models.packet.packet_records import (
     fluid_link_at,
     queued_at,
 )
-from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_of
+from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_at, bin_of
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 
@@ -49,6 +49,15 @@ def leave_queue(link, time, since):
 
 
 @compiled
+def is_full(link, waiting, sending, size):
+    """Whether a packet of `size` bytes does not fit; a packet being sent occupies the buffer."""
+    if link.in_bytes != 0:
+        held = link.queue_bytes + (link.sending_bytes if sending != 0 else 0.0)
+        return held + size > link.capacity
+    return waiting + sending >= link.capacity
+
+
+@compiled
 def refuses(w, link, flow, p, time, since, size, waiting):
     """Whether the link drops packet `p`, which arrives at `time` while `waiting` others wait.
 
@@ -59,14 +68,10 @@ def refuses(w, link, flow, p, time, since, size, waiting):
     sending = comes_first(time, since, link.busy_until, link.begin) and (
         link.begin < math.inf or link.left > 0
     )
-    if link.in_bytes != 0:
-        held = link.queue_bytes + (link.sending_bytes if sending else 0.0)
-        full = held + size > link.capacity
-    else:
-        full = waiting + (1 if sending else 0) >= link.capacity
+    full = is_full(link, waiting, 1 if sending else 0, size)
     if link.rule != 0:
         q = fill_queue_sample(w, link, flow, p, time, size, waiting, full)
-        apply_discipline(link, min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1)
+        apply_discipline(link, bin_at(w, time))
         return full or not take_verdict(w, q, link, p.header, time)
     return full
 
@@ -235,13 +240,8 @@ def record_crossing(w, link, time, begin, size, waiting):
 
 
 @compiled
-def wake_queue(link, now, since):
-    """Run the timer of the link's discipline; returns its next expiry time."""
+def wake_queue(link, now, waiting):
+    """Run the timer of the link's discipline while packets wait; returns its next expiry time."""
     q = queue_sample_at(link.sample, 0)
-    waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, since)
-    clear_queue_sample(link, q)
-    q.queue = waiting
-    if link.scheduled == 0:
-        number_at(link.each, 0).value = waiting
-        number_at(link.each, 1).value = link.queue_bytes
+    clear_queue_sample(link, q, waiting)
     return run_timer(link, now)

@@ -12,8 +12,7 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     """Fill a discipline's sample for the arriving packet `p`; returns the sample."""
     q = queue_sample_at(link.sample, 0)
     q.now = time
-    q.queue = waiting
-    q.queue_bytes = link.queue_bytes
+    show_queue(link, q, waiting)
     q.size = size
     q.arrivals = 1.0
     q.idle = time - max(link.busy_until, 0.0) if link.busy_until < time else 0.0
@@ -28,15 +27,33 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     q.drop = 0.0
     q.mark = 0.0
     show_header(w, q, link, flow, p.header)
-    if link.scheduled == 0:  # the only inner queue is the link's own
-        number_at(link.each, 0).value = waiting
-        number_at(link.each, 1).value = link.queue_bytes
     return q
 
 
+@compiled
+def show_queue(link, q, waiting):
+    """Fill the length of the queue in."""
+    q.queue = waiting
+    q.queue_bytes = link.queue_bytes
+    if link.scheduled == 0:  # the only inner queue is the link's own
+        number_at(link.each, 0).value = waiting
+        number_at(link.each, 1).value = link.queue_bytes
+
+
+@compiled
+def clear_departure(q):
+    """The fields of a packet that leaves its queue are NaN."""
+    q.sojourn = math.nan
+    q.again = math.nan
+    q.evicted = math.nan
+    q.inner_queue = math.nan
+    q.inner_bytes = math.nan
+
+
 @not_inlined
-def clear_queue_sample(link, q):
+def clear_queue_sample(link, q, waiting):
     """Fill a discipline's sample without a packet: the packet's fields are NaN."""
+    show_queue(link, q, waiting)
     q.size = math.nan
     q.arrivals = math.nan
     q.full = math.nan
@@ -46,15 +63,10 @@ def clear_queue_sample(link, q):
     q.ect = math.nan
     q.words = math.nan
     hide_words(link)
-    q.sojourn = math.nan
-    q.again = math.nan
-    q.evicted = math.nan
-    q.inner_queue = math.nan
-    q.inner_bytes = math.nan
+    clear_departure(q)
     q.idle = math.nan
     q.limit = math.nan if link.in_bytes != 0 else link.capacity
     q.flows = link.open
-    q.queue_bytes = link.queue_bytes
     if link.rate > 0:
         q.rate = link.rate
     q.delay = link.delay

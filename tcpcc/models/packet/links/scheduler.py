@@ -18,9 +18,14 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
-from tcpcc.models.packet.headers import release_header, take_verdict
+from tcpcc.models.packet.headers import drop_packet, take_verdict
+from tcpcc.models.packet.links.fifo import is_full
 from tcpcc.models.packet.links.flight import put_in_flight
-from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
+from tcpcc.models.packet.links.queue_sample import (
+    clear_departure,
+    clear_queue_sample,
+    fill_queue_sample,
+)
 from tcpcc.models.packet.packet_records import (
     BEHIND,
     DEPARTURE,
@@ -31,7 +36,7 @@ from tcpcc.models.packet.packet_records import (
     packet_at,
 )
 from tcpcc.models.packet.packets import at_hop, free_place, place_in_pool, read_packet, size_of
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, note_drop
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
 
 
@@ -47,17 +52,14 @@ def count_waiting(w, link, time):
 
 @compiled
 def has_no_room(link, size):
-    """Whether a packet of `size` bytes does not fit; the packet being sent occupies the buffer."""
-    if link.in_bytes != 0:
-        held = link.queue_bytes + (link.sending_bytes if link.sending != 0 else 0.0)
-        return held + size > link.capacity
-    return link.stored + link.sending >= link.capacity
+    """Whether a packet of `size` bytes does not fit."""
+    return is_full(link, link.stored, link.sending, size)
 
 
 @not_inlined
 def enter_scheduled(w, link, flow, p, time):
     """A packet arrives at a scheduled link: it is dropped, waits, or is sent at once."""
-    size = size_of(flow, p)
+    size = size_of(flow, p.hop, p.seq)
     link.arrived += 1
     count_waiting(w, link, time)
     b = bin_at(w, time)
@@ -67,11 +69,7 @@ def enter_scheduled(w, link, flow, p, time):
     q.inner = 0.0
     q.evict = -1.0
     q.evictions = 1.0
-    q.sojourn = math.nan
-    q.again = math.nan
-    q.evicted = math.nan
-    q.inner_queue = math.nan
-    q.inner_bytes = math.nan
+    clear_departure(q)
     refused = link.loss > 0 and uniform(link) < link.loss
     if not refused:
         full = has_no_room(link, size)
@@ -82,8 +80,7 @@ def enter_scheduled(w, link, flow, p, time):
         refused = refused or (full and q.evict < 0)
     if refused:
         link.dropped += 1
-        note_drop(w, flow, link, time, p, False)
-        release_header(w, p.header)
+        drop_packet(w, flow, link, time, p, False)
         return
     store(w, link, int(q.inner), p, time, size)
     if q.evict >= 0:
@@ -126,7 +123,7 @@ def describe_inner(w, link, inner, number):
     if inner.count > 0:
         head = packet_at(w.pool, inner.first)
         at = head.time
-        size = size_of(flow_at(w.flows, np.int64(head.flow)), read_packet(head))
+        size = size_of(flow_at(w.flows, np.int64(head.flow)), np.int64(head.hop), head.seq)
     number_at(link.each, 2 * n + number).value = at
     number_at(link.each, 3 * n + number).value = size
 
@@ -145,7 +142,7 @@ def take_first(w, link, inner, number):
     record = packet_at(w.pool, place)
     p = read_packet(record)
     arrived = record.time
-    size = size_of(flow_at(w.flows, p.flow), p)
+    size = size_of(flow_at(w.flows, p.flow), p.hop, p.seq)
     inner.first = record.order
     inner.count -= 1
     inner.bytes -= size
@@ -161,17 +158,15 @@ def drop_stored(w, link, p, time):
     """Drop a packet that has waited."""
     link.dropped += 1
     flow = flow_at(w.flows, p.flow)
-    note_drop(w, flow, link, time, p, False)
-    release_header(w, p.header)
-    if flow.conversation != 0:
-        leave_place(w, flow)
+    drop_packet(w, flow, link, time, p, False)
+    leave_place(w, flow)
 
 
 @not_inlined
 def consult(w, link, p, inner, number, time, arrived):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
     flow = flow_at(w.flows, p.flow)
-    q = fill_queue_sample(w, link, flow, p, time, size_of(flow, p), link.stored, False)
+    q = fill_queue_sample(w, link, flow, p, time, size_of(flow, p.hop, p.seq), link.stored, False)
     q.sojourn = time - arrived
     q.inner = float(number)
     q.inner_queue = float(inner.count)
@@ -231,9 +226,8 @@ def serve_next(w, link, time):
 @not_inlined
 def select_queue(w, link, q, time):
     """Let the discipline choose the inner queue to serve next, or a time to wait for."""
-    clear_queue_sample(link, q)
+    clear_queue_sample(link, q, float(link.stored))
     q.now = time
-    q.queue = float(link.stored)
     q.inner = 0.0
     q.not_before = time
     call_rule(link.select, link.state, link.params, link.sample)
@@ -262,7 +256,7 @@ def release_queue(w, link, time):
 @compiled
 def begin_transmission(w, link, p, time):
     """Send a packet; events for its arrival and for the end of the transmission follow."""
-    size = size_of(flow_at(w.flows, p.flow), p)
+    size = size_of(flow_at(w.flows, p.flow), p.hop, p.seq)
     duration = 8 * size / link.rate
     link.behind = min(link.behind + 1, FAR_BEHIND) if link.busy_until == time else 0
     link.begin = time

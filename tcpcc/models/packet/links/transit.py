@@ -9,7 +9,7 @@ event only where flows meet, where a timer could interfere, or at a link with a 
 import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.packet.headers import read_at_receiver, release_header
+from tcpcc.models.packet.headers import drop_packet, read_at_receiver
 from tcpcc.models.packet.links.fifo import cross, cross_together, occupy
 from tcpcc.models.packet.links.flight import put_alone, put_in_flight
 from tcpcc.models.packet.links.scheduler import enter_scheduled
@@ -24,7 +24,7 @@ from tcpcc.models.packet.packet_records import (
     link_at,
 )
 from tcpcc.models.packet.packets import ack_packet, at_hop, size_of
-from tcpcc.models.packet.recorder import note_delivery, note_drop
+from tcpcc.models.packet.recorder import note_delivery
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR, tcp_at
 
@@ -49,7 +49,7 @@ def send_here(w, flow, p, time):
 def forward(w, flow, p, time):
     """Forward a packet from its hop on until it is dropped, waits for an event or is consumed."""
     since = w.since
-    size = size_of(flow, p)
+    size = size_of(flow, p.hop, p.seq)
     hops, path = w.hops, flow.path
     while True:
         h = hop_at(hops, path + p.hop)
@@ -66,8 +66,7 @@ def forward(w, flow, p, time):
                 time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
             since = link.begin
             if time < 0:
-                note_drop(w, flow, link, arrival, p, True)
-                release_header(w, p.header)
+                drop_packet(w, flow, link, arrival, p, True)
                 return
         p = at_hop(p, p.hop + 1)
         if h.then == NEXT_LINK:
@@ -90,12 +89,18 @@ def reach_receiver(w, flow, tcp, p, time):
     """A data packet reaches its receiver; returns whether an ACK is due."""
     if flow.kind == CBR:
         cbr_at(w.cbr, p.flow).arrived += 1
-        note_delivery(w, flow, p.seq, time)
+        note_delivery(w, flow, p.seq, 1, time)
         return False
+    return take_data(w, flow, tcp, p.seq, p.trigger, p.header, time)
+
+
+@compiled
+def take_data(w, flow, tcp, seq, again, header, time):
+    """A TCP receiver handles a data packet; returns whether an ACK is due."""
     before = tcp.delivered
-    due = receiver.receive_data(tcp, time, p.seq, p.trigger)
-    if p.header != 0:
-        due = read_at_receiver(w, flow, tcp, p.header, due)
+    due = receiver.receive_data(tcp, time, seq, again)
+    if header != 0:
+        due = read_at_receiver(w, flow, tcp, header, due)
     if tcp.delivered != before:
-        note_delivery(w, flow, p.seq, time)
+        note_delivery(w, flow, seq, 1, time)
     return due

@@ -11,7 +11,7 @@ from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.conversation_items import draw_all, items_begun
 from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.memory.delivery_memory import delivery_memory
+from tcpcc.models.packet.memory.recovery_memory import delivery_memory
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -132,19 +132,15 @@ class ConversationMemory:
 
     def kind_at(self, place: int) -> ResolvedFlow:
         """The kind of the conversation that occupies a place."""
-        return self.world.resolved.rows[self._first_place + self._kind_number(place)]
-
-    def _kind_number(self, place: int) -> int:
-        return int(self.conversations["kind"][int(self.world.flows["conversation"][place]) - 1])
+        kind = int(self.conversations["kind"][self._number_at(place)])
+        return self.world.resolved.rows[self._first_place + kind]
 
     def name_at(self, place: int) -> str:
         """The name for error messages of the conversation at a place: its kind and its number."""
-        number = int(self.world.flows["conversation"][place]) - 1
-        return f"{self._names[self._kind_number(place)]}, conversation {number}"
+        return f"{self.kind_at(place).name}, conversation {self._number_at(place)}"
 
-    @property
-    def _names(self) -> list[str]:
-        return [flow.name for flow in self.world.resolved.rows[self._first_place :]]
+    def _number_at(self, place: int) -> int:
+        return int(self.world.flows["conversation"][place]) - 1
 
     def counters(self, name: str) -> np.ndarray:
         """A flow counter ("timeouts", "loss_events"), summed over each kind; shape [kind]."""

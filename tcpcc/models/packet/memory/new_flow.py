@@ -7,12 +7,13 @@ addresses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
+from tcpcc.models.bins import FLOW_BIN, blank_bins
 from tcpcc.models.conversation_items import items_of
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.link_memory import lay_out_link
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 
-def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
-    """Add a flow and return its number. It begins at its `start`, or now if `start` has passed.
+def add_flow(world: PacketWorld, flow: Flow, now: float) -> str:
+    """Add a flow and return its name. It begins at its `start`, or now if `start` has passed.
 
     Raises:
         ScenarioError: the world was made without `growing`, it has workloads, the flow has a count
@@ -54,7 +55,7 @@ def add_flow(world: PacketWorld, flow: Flow, now: float) -> int:
     _add_items(world, number)
     world.senders.lay_out(number, world.resolved.flows[number])
     world.schedule.add_flow(number)
-    return number
+    return world.resolved.flows[number].name
 
 
 def _show_new_fields(world: PacketWorld) -> None:
@@ -76,10 +77,8 @@ def _add_rows(world: PacketWorld) -> None:
     number = len(world.flows) - 1
     w["n_flows"], w["n_rows"] = number + 1, number + 1
     world.kept = list(world.resolved.recorded)
-    bins: Any = np.zeros((1, world.n_bins), world.flow_bins.dtype)
-    for name in ("cwnd", "ssthresh", "rtt"):
-        bins[name] = np.nan
     world.bin_row = np.append(world.bin_row, len(world.flow_bins))
+    bins = blank_bins((1, world.n_bins), FLOW_BIN)
     world.flow_bins = np.concatenate([world.flow_bins, bins])
     world.flows["bins"] = [world.bins_of(i) for i in range(number + 1)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ import numpy as np
 from tcpcc.engine.jit import Records, address, blank, record_view
 from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
-from tcpcc.errors import RuleError, TcpccError
+from tcpcc.errors import RuleError, ScenarioError, TcpccError, refuse, unknown
+from tcpcc.files import check_target
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import record_of
@@ -31,6 +33,7 @@ from tcpcc.models.packet.memory.rings import Pool, Rings, short
 from tcpcc.models.packet.memory.schedule import Schedule
 from tcpcc.models.packet.memory.sender_memory import ENDLESS, SenderMemory
 from tcpcc.models.packet.memory.trace_memory import TraceMemory
+from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.transport import flow_record as t
 
@@ -53,6 +56,7 @@ class PacketWorld:
     Attributes:
         model: name of the model in the record.
         settings: further attributes of the record.
+        engine: module with the entries `run_events`, `step_once` and `flush`.
         fluid_links: links whose queue is that of a fluid model beside the packets; no other in the
             packet model itself.
         fluid_flows: flows that are in this fluid and send no packets.
@@ -62,14 +66,20 @@ class PacketWorld:
         trace: record every event of every flow, or of the named flows.
         growing: whether flows may be added (`added.add_flow`). Then any link may get another
             feeder, so no packet is sent over a link before its arrival time there.
-        stream: the file that the record is written to; bins are kept on the same disk.
+        stream: the file that the record is written to; bins are kept on the same disk. Not with
+            a trace, or if flows may be added.
         senders: largest number of senders that one flow with a `count` has; each packet of a sender
             stands for a packet of each of its flows.
         resolved: the resolved scenario; then `senders` has no effect. Default: resolve it.
+
+    Raises:
+        ScenarioError: `stream` is not possible; a sender stands for several flows where it cannot.
+        OSError: the file cannot be written.
     """
 
     model = "packet"
     settings: Mapping[str, float] = MappingProxyType({})
+    engine = "tcpcc.models.packet.handlers"
     fluid_links: Collection[int] = ()
     fluid_flows: Collection[int] = ()
 
@@ -78,15 +88,17 @@ class PacketWorld:
         scenario: Scenario,
         trace: bool | Selection = False,
         growing: bool = False,
-        stream: Path | None = None,
+        stream: str | Path | None = None,
         senders: float = math.inf,
         resolved: Resolved | None = None,
     ) -> None:
         self.scenario = scenario
-        self.stream = stream
-        self.scratch = None if stream is None else Scratch(stream.absolute().parent)
+        self.stream = None if stream is None else _stream_target(stream, trace, growing)
+        self.scratch = None if self.stream is None else Scratch(self.stream.absolute().parent)
         self.growing = growing
         self.resolved: Resolved = resolved or scenario.resolve(senders=senders)
+        if resolved is None:
+            check_counts(scenario, self.resolved)
         warn_of_unread_headers(self.resolved)
         self.w: Records = record_of(r.WORLD)
         self.rings = Rings()
@@ -145,20 +157,27 @@ class PacketWorld:
             w[name] = address(getattr(self, name))
         w["hops"], w["lanes"] = address(self.paths.hops), address(self.paths.lanes)
 
+    def number_of(self, what: str, name: str) -> int:
+        """The number of a "flow" or a "link" by its name.
+
+        Raises:
+            ScenarioError: there is none.
+        """
+        names = [one.name for one in getattr(self.resolved, f"{what}s")]
+        if name not in names:
+            raise unknown(what, name, names)
+        return names.index(name)
+
     # ------------------------------------------------------------------- while running
 
     def run_events(self, until: float) -> bool:
         """Handle events up to a time; returns whether it stopped early (`handlers.run_events`)."""
-        from tcpcc.models.packet.handlers import run_events
-
-        return run_events(self.address, until)
+        return import_module(self.engine).run_events(self.address, until)
 
     def stepper(self) -> Callable[[], float]:
         """A function that handles one event and returns the time of the next
         (`handlers.step_once`)."""
-        from tcpcc.models.packet.handlers import step_once
-
-        return partial(step_once, self.address)
+        return partial(import_module(self.engine).step_once, self.address)
 
     def grow(self) -> None:
         """Double whatever is nearly full: rings, places for packets, the event list, the trace."""
@@ -226,9 +245,7 @@ class PacketWorld:
 
     def flush(self, until: float) -> None:
         """Complete the record up to a time (`handlers.flush`)."""
-        from tcpcc.models.packet.handlers import flush
-
-        flush(self.address, until)
+        import_module(self.engine).flush(self.address, until)
 
     def joined(self, series: Series) -> Series:
         """The packets' series, with what another model has recorded of this run."""
@@ -238,6 +255,20 @@ class PacketWorld:
         """Release the memory of bins that are on disk."""
         if self.scratch is not None:
             self.scratch.release()
+
+
+def _stream_target(stream: str | Path, trace: bool | Selection, growing: bool) -> Path:
+    """The file of a streamed run."""
+    if not isinstance(stream, str | Path):
+        raise refuse("stream", stream, "the name of a file")
+    if trace is not None and trace is not False:
+        raise ScenarioError(
+            f"trace = {trace!r}: events are kept in memory; leave out either it or the stream"
+        )
+    if growing:
+        raise ScenarioError(f"stream = {str(stream)!r}: not allowed with growing=True")
+    check_target(stream)
+    return Path(stream)
 
 
 def _needs_pool(link: Link) -> bool:

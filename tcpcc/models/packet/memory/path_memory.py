@@ -31,6 +31,7 @@ class PathMemory:
         lanes: records LANE: one for each row of the world's links, then the joint ones.
         row_of: a link's row in the world's links.
         stages: the row of a link's stage of jitter, by link.
+        feeders: of each row of links, the rows, or ends of paths, from which packets come.
     """
 
     def __init__(self, world: PacketWorld) -> None:
@@ -58,7 +59,7 @@ class PathMemory:
         """
         world, resolved = self.world, self.world.resolved
         later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
-        feeders: dict[int, set[Any]] = {i: {*later} for i in range(len(world.scenario.net.links))}
+        feeders = self.feeders = {i: {*later} for i in range(len(world.scenario.net.links))}
         for number, flow in self._paths():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)

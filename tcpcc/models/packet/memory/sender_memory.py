@@ -12,9 +12,8 @@ from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.conversation_records import ENDLESS, ON_ITS_OWN
 from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.memory.delivery_memory import delivery_memory
 from tcpcc.models.packet.memory.header_memory import uses_headers
-from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory
+from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory, delivery_memory
 from tcpcc.scenario.traffic import CBR
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
@@ -64,6 +63,7 @@ class SenderMemory:
         self.fill(row, tcp, i, flow)
         if isinstance(flow.spec, CBR):
             world.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
+            world.cbr["train"][i] = 1
             return
         world.rings.place(world.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)

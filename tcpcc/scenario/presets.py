@@ -60,7 +60,7 @@ LINUX: dict[str, Mapping[str, Any]] = {
     "prague": {"controller": "prague", "pacing_gain": 1500 / 1436, "header": 64},
 }  # fmt: skip
 _OF_BBR = {"gso_above": 1.2e6, "syn_rtt": True}
-#: Settings of its transport: ECN, for DCTCP of all packets (``tcp_ca_needs_ecn`` in
+#: Settings of its transport: ECN, for DCTCP and Prague of all packets (``tcp_ca_needs_ecn`` in
 #: ``tcp_ecn_send_syn`` and ``tcp_ecn_send``); ``bbr_min_tso_rate``, ``bbr_init``; Prague's pieces
 #: of 1/4096 s.
 #: L4STeam's kernel adds the AccECN option (12 bytes) to each packet, so that the receiver leaves
@@ -71,5 +71,8 @@ LINUX_TRANSPORT: Mapping[str, Mapping[str, Any]] = {
     "bbr2": _OF_BBR,
     "bbr3": _OF_BBR,
     "dctcp": {"ecn": "accurate", "ecn_control": True, "ecn_retransmissions": True},
-    "prague": {"ecn": "l4s", "gso_time": 1 / 4096, "gso_segments": 1, "delayed_ack": 0.0},
+    "prague": {
+        "ecn": "l4s", "ecn_control": True,
+        "gso_time": 1 / 4096, "gso_segments": 1, "delayed_ack": 0.0,
+    },
 }  # fmt: skip

@@ -9,12 +9,12 @@ import tcpcc
 PACKAGE = Path(tcpcc.__file__).parent
 FOLDERS = ("models", "transport", "queues")
 
-#: Named by a contract: each model simulates and estimates its cost; each definition has its rules
-#: and its registration.
+#: Named by a contract: each model simulates and estimates its cost; packets and trains enter the
+#: event loop; each definition has its rules and its registration.
 BY_CONTRACT = {
     "simulate", "cost", "resume", "on_ack", "on_alarm", "on_arrival", "on_departure", "on_fluid",
     "on_interval", "on_select",
-    "on_timeout",
+    "on_timeout", "run_events", "step_once", "flush",
 }  # fmt: skip
 
 

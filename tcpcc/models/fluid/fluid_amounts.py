@@ -5,7 +5,7 @@ Their rules are called for the fluid of each hop, which they see with the mean o
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, words_of_hop
-from tcpcc.models.fluid.fluid_queue_sample import show_hop, show_queue
+from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
 from tcpcc.models.fluid.fluid_records import arrives, hop_at
 from tcpcc.models.header_layout import note_words
 from tcpcc.models.notes import note_state
@@ -17,7 +17,7 @@ BITS = 8.0  # bits in a byte
 @compiled
 def show_fluid(x, now, packets):
     """Fill the sample for a queue in which `packets` wait, of the mean size; returns the sample."""
-    q = show_queue(x, now, packets, packets * x.size)
+    q = show_fluid_queue(x, now, packets, packets * x.size)
     q.limit = x.limit / x.size if x.in_bytes != 0 else x.limit
     q.full = 0.0
     return q

@@ -22,7 +22,7 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import pass_words_on
-from tcpcc.models.fluid.fluid_queue_sample import show_queue
+from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
     LEAST,
     NUMBER,
@@ -301,7 +301,7 @@ def drop_at(w, x, h):
 def ask_for_probability(w, x, now, packets, limit):
     """Call the discipline's rule for amounts; sets the probability of a hit."""
     waiting = max(x.backlog - 0.5, 0.0)
-    q = show_queue(x, now, waiting, waiting * x.size)
+    q = show_fluid_queue(x, now, waiting, waiting * x.size)
     q.size = x.size
     q.limit = limit
     if x.reads_concentration != 0:

@@ -20,7 +20,7 @@ from tcpcc.models.fluid.fluid_fields import (
     words_of_packet,
 )
 from tcpcc.models.fluid.fluid_inner import BITS, inner_queue_of, store_packet, take_first_packet
-from tcpcc.models.fluid.fluid_queue_sample import show_hop, show_queue
+from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
 from tcpcc.models.fluid.fluid_records import (
     LEAST,
     flow_at,
@@ -162,7 +162,7 @@ def finds_no_room(x, p, size, time):
 @compiled
 def clear_sample(x, p, time):
     """Fill the discipline's sample without a packet: the packet's fields are NaN."""
-    q = show_queue(x, time, p.stored, p.bytes)
+    q = show_fluid_queue(x, time, p.stored, p.bytes)
     q.size = q.arrivals = q.full = q.flow = q.traffic_class = q.ecn = q.ect = q.words = math.nan
     q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = q.idle = math.nan
     hide_words(x)
@@ -174,7 +174,7 @@ def clear_sample(x, p, time):
 def show_packet(x, p, hop, marks, words, time):
     """Fill the discipline's sample for a packet of a hop that has been marked `marks` times and has
     its header fields at `words`."""
-    q = show_queue(x, time, p.stored, p.bytes)
+    q = show_fluid_queue(x, time, p.stored, p.bytes)
     show_hop(x, hop, 1.0, words)
     q.idle = max(time - p.busy_until, 0.0)
     q.limit = x.limit / hop.size if x.in_bytes != 0 else x.limit

@@ -7,7 +7,7 @@ from tcpcc.models.queue_memory import queue_sample_at
 
 
 @compiled
-def show_queue(x, now, packets, in_bytes):
+def show_fluid_queue(x, now, packets, in_bytes):
     """Fill the sample with the state of a queue in which `packets` wait; returns the sample."""
     q = queue_sample_at(x.sample, 0)
     q.now = now

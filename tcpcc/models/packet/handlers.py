@@ -93,7 +93,7 @@ def empty_outbox(w, flow, tcp, now):
             out = out_at(tcp.outbox, i)
             seq = out.seq
             again = out.again != 0
-            note_sent(w, flow, tcp, b, seq, again, now)
+            record_sent(w, flow, tcp, b, seq, again, now)
             header = write_header(w, flow, tcp, seq, again) if flow.has_header != 0 else 0
             send_here(w, flow, data_packet(flow, seq, out.again, header), now)
         tcp.outbox_count = 0
@@ -103,7 +103,7 @@ def empty_outbox(w, flow, tcp, now):
 
 
 @compiled
-def note_sent(w, flow, tcp, b, seq, again, now):
+def record_sent(w, flow, tcp, b, seq, again, now):
     """Record in bin `b` that a packet is sent."""
     b.sent += 1
     if again:

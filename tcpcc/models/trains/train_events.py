@@ -133,7 +133,7 @@ def handle_pool_timer(w, link, pool, ident, now):
 
 
 @compiled
-def handle_event(w, kind, ident, now, order):
+def handle_train_event(w, kind, ident, now, order):
     """Handle an event where packets go in trains."""
     if kind == AT_LINK:
         handle_link(w, ident, now)
@@ -147,28 +147,28 @@ def handle_event(w, kind, ident, now, order):
     else:
         if kind == RETRANSMISSION_TIMER and tcp_at(w.tcp, ident).deadline <= now:
             stop_coasting(tcp_at(w.tcp, ident), open_at(w.open_trains, ident))
-        handle_rare(w, kind, ident, now, order)
+        handle_rare_train_event(w, kind, ident, now, order)
     close_vacancy(w)
 
 
 @not_inlined
-def handle_rare(w, kind, ident, now, order):
+def handle_rare_train_event(w, kind, ident, now, order):
     handle_other(w, kind, ident, now, order, finish_train, send_ack, send_cbr_train)
 
 
 @not_inlined
-def continue_pending(w):
+def continue_pending_trains(w):
     resume_pending(w, finish_train)
 
 
 @entry
 def run_events(world, until):
-    return run_loop(world_at(world, 0), until, handle_event, continue_pending)
+    return run_loop(world_at(world, 0), until, handle_train_event, continue_pending_trains)
 
 
 @entry
 def step_once(world):
-    return step_loop(world_at(world, 0), handle_event, continue_pending)
+    return step_loop(world_at(world, 0), handle_train_event, continue_pending_trains)
 
 
 @entry

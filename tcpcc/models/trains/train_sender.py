@@ -13,7 +13,7 @@ from tcpcc.models.packet.conversations import note_items
 from tcpcc.models.packet.event_list import comes_next, next_order, push
 from tcpcc.models.packet.handlers import (
     lacks_segments,
-    note_sent,
+    record_sent,
     set_timers,
     take_ack,
     trace_turn,
@@ -128,7 +128,7 @@ def gather(w, flow, tcp, o, now, first):
         for i in range(tcp.outbox_count):
             out = out_at(tcp.outbox, i)
             seq = out.seq
-            note_sent(w, flow, tcp, b, seq, out.again != 0, now)
+            record_sent(w, flow, tcp, b, seq, out.again != 0, now)
             more = o.count > 0 and o.single != 0
             if o.count > 0 and (
                 o.single != 0

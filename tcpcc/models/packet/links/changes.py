@@ -41,7 +41,7 @@ def time_before(lane, place):
 
 
 @not_inlined
-def move_event(w, kind, ident, time, since):
+def reschedule(w, kind, ident, time, since):
     """Move an event to another time."""
     for i in range(w.heap_size):
         e = event_at(w.heap, i)
@@ -105,7 +105,7 @@ def retime(w, link, ident, now, rate):
     link.busy_until = end
     if moved == lane.flight_head:
         p = packet_at(lane.flight, moved & lane.flight_mask)
-        move_event(w, ARRIVAL, ident, p.time, p.since)
+        reschedule(w, ARRIVAL, ident, p.time, p.since)
 
 
 @not_inlined
@@ -119,9 +119,9 @@ def retime_scheduled(w, link, ident, now, rate):
     p = packet_at(lane.flight, newest & lane.flight_mask)
     p.time = max(link.busy_until + link.delay, time_before(lane, newest))
     link.newest = p.time
-    move_event(w, DEPARTURE, ident, link.busy_until, link.begin)
+    reschedule(w, DEPARTURE, ident, link.busy_until, link.begin)
     if newest == lane.flight_head:
-        move_event(w, ARRIVAL, ident, p.time, p.since)
+        reschedule(w, ARRIVAL, ident, p.time, p.since)
 
 
 @not_inlined

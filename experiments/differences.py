@@ -14,7 +14,7 @@ open. A difference is gone when the models are within 10 %; chance does not coun
   packet is a small part of a window. Up to `LARGEST`, and not with random conversations.
 
 experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
-`phases` if none does); the scorecard names it as the cause (`experiments.published`).
+`phases` if none does); the papers' pages name it as the cause (`experiments.published`).
 """
 
 from __future__ import annotations

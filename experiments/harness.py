@@ -112,11 +112,6 @@ class Paper:
     def title(self) -> str:
         return self.published.title
 
-    @property
-    def citation(self) -> str:
-        """BibTeX entry of the paper."""
-        return self.published.bibtex
-
     def cells(self, item: str | None = None) -> list[Cell]:
         """Cells of the paper, or of one item."""
         return [c for c in self.published.cells if item in (None, c.item)]

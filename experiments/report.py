@@ -143,7 +143,8 @@ def markdown(records: Sequence[Record]) -> str:
         "",
         f"Written by `make reproduce`. {EXPLANATION}",
         "",
-        "[A page per paper](papers/index.md) has every number with its tolerance, error and spread."
+        "[A page per paper](papers/index.md), which `make docs` writes, has every number with its"
+        " tolerance, error and spread."
         " Each difference states its cause and the test that computes the evidence, or says that it"
         " is not traced.",
         "",

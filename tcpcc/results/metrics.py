@@ -166,7 +166,7 @@ def convergence_time(
 
     Source: "convergence time", S. Vanichpun and W. Feng, On the transient behavior of TCP Vegas,
     ICCCN 2002: the time needed to reach a new stable state, there counted in base RTTs
-    (`in_base_rtts`). For rates that oscillate see `results/convergence.py`.
+    (`in_base_rtts`). For rates that oscillate see `Run.settling_time`.
 
     Args:
         time: times of the samples, shape [time], s, increasing.

@@ -54,9 +54,9 @@ class Transport(Record):
             bound of 0.2 s here, not in `min_rto`.
         hold_ssthresh: whether a timeout keeps ssthresh if the same loss has already reduced it: in
             recovery (Linux), or if the timer retransmits the same segment again (RFC 5681, 3.1).
-        flight_ssthresh: whether a loss or a timeout reduces from the packets in flight if they are
-            fewer than the window because the application has no more to send (RFC 5681, equation
-            4; packet model); False: from the window, as in Linux and ns-2.
+        flight_ssthresh: whether a loss or a timeout reduces from the packets in flight if all that
+            the application has written and that is not acknowledged fits in the window (RFC 5681,
+            equation 4; packet model); False: from the window, as in Linux and ns-2.
         frto: whether the sender undoes the response to a spurious timeout (F-RTO, RFC 5682); only
             with the recovery "rack-tlp" (packet model).
         tick: clock granularity to which the timeout is rounded; 0: no rounding.
@@ -109,8 +109,9 @@ class Transport(Record):
         ecn_retransmissions: whether retransmissions are ECN-capable too (RFC 8311, 4.3); with
             "l4s" always.
         ecn_control: whether the SYN and pure ACKs are ECN-capable too, as in Linux for controllers
-            that need ECN (`Flow.linux("dctcp")`). At a marking threshold other SYNs are dropped
-            (packet model; the fluid model has no SYN).
+            that need ECN (`Flow.linux("dctcp")`, `Flow.linux("prague")`). At a marking threshold
+            other SYNs are dropped (packet model; the fluid model drops no SYN, and its
+            ACKs are never ECN-capable).
         gradual_marks: whether the window shrinks over the round trip after a mark, as after a loss,
             and does not grow meanwhile, as in Linux (state CWR); False: it shrinks at once. Needs
             a recovery with proportional rate reduction, "sack-prr" or "rack-tlp".

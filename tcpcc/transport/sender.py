@@ -228,8 +228,8 @@ def send_what_waits(f, now):
 
 @compiled
 def note_what_limits(f):
-    """:func:`note_limited` after sending. Linux looks only when the application writes
-    (``tcp_sendmsg``)."""
+    """After sending, call :func:`note_limited`; not with `window_decay`: Linux looks only when the
+    application writes (``tcp_sendmsg``)."""
     if f.window_decay == 0:
         note_limited(f, window_at(f.state, 0).cwnd)
 

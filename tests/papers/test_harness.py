@@ -379,7 +379,7 @@ def test_a_data_file_and_its_module_have_the_same_items(name):
     assert all(paper.items[item].has_figure for item in set(paper.items) - set(with_cells))
     assert set(paper.published.titles) == set(paper.items)
     assert {item.of for item in paper.items.values() if item.of} <= set(with_cells)
-    assert paper.citation.startswith("@")
+    assert paper.published.bibtex.startswith("@")
 
 
 @pytest.mark.parametrize("name", PAPERS)

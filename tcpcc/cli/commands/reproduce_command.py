@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
     if records:  # an item may be a figure without numbers
         print("\n" + _overview(book, records))
     for what, place in (
-        ("every number", options.scorecard),
+        ("scorecard", options.scorecard),
         ("figures", "figures/" if options.figures else None),
     ):
         if place:

@@ -87,7 +87,9 @@ def apply_event(c, rule, state):
 
 @compiled
 def add_jump(c, state, rule, is_event, rate, drift):
-    """Add to `drift` `rate` times the jump from `state` in which a rule results.
+    """Add to `drift` `rate` times the jump that a rule makes from `state`.
+
+    `is_event`: a loss or a mark.
 
     A variable that is infinite before its first measurement takes its new value at once.
     """

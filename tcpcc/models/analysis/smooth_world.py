@@ -31,7 +31,7 @@ class FlowClass:
         members: indices of the flows in the scenario.
         count: number of flows.
         route: their path over the queueing links.
-        hops: the links of the route, by number.
+        hops: the links of the route: places in `SmoothWorld.links`, not numbers in the scenario.
         bits: of a packet at each hop.
         ect: see `ECT`.
     """

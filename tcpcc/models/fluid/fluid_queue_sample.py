@@ -7,12 +7,13 @@ from tcpcc.models.queue_memory import queue_sample_at
 
 
 @compiled
-def show_fluid_queue(x, now, packets, in_bytes):
-    """Fill the sample with the state of a queue in which `packets` wait; returns the sample."""
+def show_fluid_queue(x, now, packets, waiting_bytes):
+    """Fill the sample with the state of a queue in which `packets` wait, together `waiting_bytes`;
+    returns the sample."""
     q = queue_sample_at(x.sample, 0)
     q.now = now
     q.queue = packets
-    q.queue_bytes = in_bytes
+    q.queue_bytes = waiting_bytes
     if x.rate > 0:
         q.rate = x.rate
     q.flows = x.flows

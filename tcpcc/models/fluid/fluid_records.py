@@ -54,14 +54,16 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
-#: Of a flow, and of a place, whoever uses it: number, controller's state and sample; addresses of
-#: the columns of its hops, in the order of its path, and of the table of its packet fields.
+#: Number of a flow, or of a place that connections use one after the other; controller's state and
+#: sample; addresses of the columns of its hops, in the order of its path, and of the table of its
+#: packet fields. It comes first in FLOW, then DELAYS: a place copies all but PLACE from the kind of
+#: its connection (`open_place`), or DELAYS only (`follow_path`).
 PLACE: dict[str, type] = {"index": int, "state": int, "sample": int, "route": int, "history": int}
 #: Steps to the first hop and from the last one, and delays with empty queues, s.
 DELAYS: dict[str, type] = {
     "to_first": int, "to_sender": int, "back": float, "base": float, "one_way": float,
 }  # fmt: skip
-#: What `transport.rules` reads of a flow, with the transport's names.
+#: What else `transport.rules` reads of a flow, with the transport's names.
 SENDER: dict[str, type] = {
     "params": int, "on_ack": int, "on_round": int, "on_loss": int,
     "on_timeout": int, "on_mark": int, "on_lost_packet": int, "on_timer": int, "on_start": int,
@@ -143,7 +145,8 @@ LOAD = record_dtype({"free": int, "n_free": int})  # places of a workload that a
 
 #: A hop: `delay` is the steps to the flow's next hop or to the sender, `before` the exact number of
 #: steps to this one; `packets` and `bits` of a unit of its fluid; of a packet `size` in bytes; at a
-#: link of whole packets fluid waits for `hold` s for more. Conversations at a place may differ.
+#: link of whole packets fluid waits for `hold` s for more. It comes first in HOP: a place copies it
+#: from the kind of its connection.
 OF_KIND: dict[str, type] = {
     "delay": int, "before": float, "packets": float, "bits": float, "size": float,
     "traffic_class": float, "hold": float,

@@ -211,7 +211,7 @@ class FluidWorld:
         if link.buffer_unit == "bytes":
             specs = [f.spec for f in self.resolved.rows]
             acks = (spec.ack_size for spec in specs if isinstance(spec, Flow))
-            size = min(*acks, *(spec.packet_size for spec in specs))
+            size = min([*acks, *(spec.packet_size for spec in specs)])
         limits = [link.buffer, *(b for b in changes if b is not None)]
         n_words = self.headers.n_words
         memory = PacketLinkMemory(link.queue.discipline, limits, size, n_words)

@@ -152,7 +152,8 @@ class CoupledWorld(PacketWorld):
 
 
 def _joined_items(packets: Items, fluid: Items) -> Items:
-    """The items of both worlds in the order of one: of flows by their rows, then conversations."""
+    """The items of both worlds in the order of a run of one model: flows by row, then
+    conversations."""
     if packets is None or fluid is None:
         return packets if fluid is None else fluid
     items = {name: np.concatenate([packets[name], fluid[name]]) for name in packets}

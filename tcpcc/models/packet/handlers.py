@@ -2,7 +2,7 @@
 
 Both drivers advance a run by :func:`handle_next` only, so they agree event by event. What packets
 and trains do in different ways is passed on as functions, for which the compiler compiles the
-loop: it has no trains where packets go one by one.
+loop: a run of packets compiles no code for trains.
 """
 
 import math
@@ -118,7 +118,7 @@ def lacks_segments(w, flow, tcp, short):
     segments or something else is `short`."""
     if short or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
         w.need = 1
-        w.pending = flow.index  # see `continue_pending`
+        w.pending = flow.index  # see `resume_pending`
         return True
     return False
 
@@ -268,7 +268,7 @@ def handle_data(w, flow, p, now):
 
 @compiled
 def handle_timer(w, kind, ident, now, order):
-    """The entry of a timer of a sender is due, or that of its pacing.
+    """A sender's retransmission timer, pacing or alarm is due.
 
     Every ACK moves the deadline of the retransmission timer; its entry on the event list moves only
     when it is due.

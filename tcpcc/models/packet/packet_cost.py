@@ -43,6 +43,10 @@ def cost(
 
     In trains, links that change, that have a scheduler or ECN cost as much as packet by packet.
 
+    Args:
+        limits: senders of a flow with a count. Default: those of `options`.
+        model: name in the estimate.
+
     Raises:
         ScenarioError: an unknown driver.
     """

@@ -64,10 +64,12 @@ WORLD = record_dtype(
         # of the hybrid: the entry that advances the fluid by a step, its argument, the step in s;
         # for each hop the column of its packets among the fluid's
         "advance_fluid": int, "coupling": int, "step": float, "columns": int,
-        # of trains: they are shorter than srtt / `per_rtt`; their places, the first place that a
-        # train has left, the first that none has had, the number of all free ones, how many of them
-        # an event may take; their other records; the flow, plus one, whose ring of segments is too
-        # short; whether a train of the flow that sends reaches a link now
+        # of trains: they are shorter than srtt / `per_rtt`. `trains`: their places; `free_train`:
+        # the first that a train has left; `unused_train`: the first that none has had;
+        # `n_free_trains` are free, of which an event may take `train_margin`. `lines` to
+        # `open_trains`: addresses of these records. `want`: the flow, plus one, whose ring of
+        # segments is too short; `reaching`: whether a train of the flow that sends reaches a link
+        # now
         "per_rtt": float, "trains": int, "free_train": int, "unused_train": int,
         "n_free_trains": int, "train_margin": int, "lines": int, "ack_lines": int, "pools": int,
         "open_trains": int, "want": int, "reaching": int,
@@ -107,7 +109,7 @@ FLOW = record_dtype(
 )  # fmt: skip
 # State variables of a flow's controller: series (`notes`), and those that a trace records.
 FLOW_NOTES = record_dtype({**NOTE_FIELDS, "in_trace": int, "n_in_trace": int})
-# `train`: packets that it sends at once; `off_at`: if they are several, when it is switched off
+# `train`: packets that it sends at once; `off_at`: if they are several, when it is switched off, s
 CBR = record_dtype(
     {
         "interval": float, "is_on": int, "order": int, "sent": int, "arrived": int, "train": int,

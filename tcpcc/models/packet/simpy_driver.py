@@ -67,7 +67,9 @@ class PacketSimulation:
 
         self.env = env if env is not None else simpy.Environment()
         self.scenario = scenario
-        self.world = world or PacketWorld(scenario, trace, growing, stream, senders)
+        self.world = world or PacketWorld(
+            scenario, trace, growing=growing, stream=stream, senders=senders
+        )
         self._origin = self.env.now
         self._address = self.world.address
         self._step, self._need = self.world.stepper(), self.world.w["need"]

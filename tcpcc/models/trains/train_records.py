@@ -66,8 +66,9 @@ POOL = record_dtype(
 
 # Of a flow: the data train that it is sending. `single`: its packets are trains of their own.
 # `log`: the trains sent while coasting, a ring of SENT from place `log_first` to `log_end`;
-# `coast_from`: the first segment in it. `meets`: the first hop whose link is SHARED or LONE, or -1;
-# `lag`: if it is LONE, how long before a packet gets there its last transmission began, s.
+# `coast_from`: the first segment in it. `extra`: how many of its packets growth of the window has
+# released, or GROWTH: it has released all. `meets`: the first hop whose link is SHARED or LONE, or
+# -1; `lag`: if it is LONE, how long before a packet gets there its last transmission began, s.
 OPEN_TRAIN = record_dtype(
     {
         "count": int, "first": float, "last": float, "seq": int, "again": int, "extra": int,

@@ -107,6 +107,12 @@ def test_a_lower_class_gets_what_a_higher_one_leaves():
     assert dropped[1] == 0
 
 
+def test_a_source_alone_has_a_link_of_bytes():
+    net = tc.dumbbell("1 Mb/s", "10 ms", "15 kB", queue=tc.queues.FQCoDel())
+    run = tc.simulate(tc.Scenario(net, [tc.CBR("500 kb/s")], duration=2), "fluid")
+    assert float(run.throughput(after=1)[0]) == pytest.approx(500e3, rel=0.02)
+
+
 def test_a_flood_cannot_take_the_share_of_a_fair_queue():
     flood = tc.CBR(40e6)
     net = tc.dumbbell(RATE, 0.02, 75, queue=tc.queues.DRR(), access_rate=1e9, access_delay=0.005)

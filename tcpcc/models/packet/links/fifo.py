@@ -241,7 +241,10 @@ def record_crossing(w, link, time, begin, size, waiting):
 
 @compiled
 def wake_queue(link, now, waiting):
-    """Run the timer of the link's discipline while packets wait; returns its next expiry time."""
+    """Run the timer of the link's discipline, which sees `waiting` packets in the queue.
+
+    Returns its next expiry time, s.
+    """
     q = queue_sample_at(link.sample, 0)
     clear_queue_sample(link, q, waiting)
     return run_timer(link, now)

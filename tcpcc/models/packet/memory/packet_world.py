@@ -64,7 +64,7 @@ class PacketWorld:
     Args:
         scenario: the scenario to run.
         trace: record every event of every flow, or of the named flows.
-        growing: whether flows may be added (`added.add_flow`). Then any link may get another
+        growing: whether flows may be added (`new_flow.add_flow`). Then any link may get another
             feeder, so no packet is sent over a link before its arrival time there.
         stream: the file that the record is written to; bins are kept on the same disk. Not with
             a trace, or if flows may be added.
@@ -171,12 +171,12 @@ class PacketWorld:
     # ------------------------------------------------------------------- while running
 
     def run_events(self, until: float) -> bool:
-        """Handle events up to a time; returns whether it stopped early (`handlers.run_events`)."""
+        """Handle events (`run_events` of `engine`) up to a time; whether it stopped early."""
         return import_module(self.engine).run_events(self.address, until)
 
     def stepper(self) -> Callable[[], float]:
         """A function that handles one event and returns the time of the next
-        (`handlers.step_once`)."""
+        (`step_once` of `engine`)."""
         return partial(import_module(self.engine).step_once, self.address)
 
     def grow(self) -> None:
@@ -244,7 +244,7 @@ class PacketWorld:
         return self.conversations.kind_at(place), self.conversations.name_at(place)
 
     def flush(self, until: float) -> None:
-        """Complete the record up to a time (`handlers.flush`)."""
+        """Complete the record up to a time (`flush` of `engine`)."""
         import_module(self.engine).flush(self.address, until)
 
     def joined(self, series: Series) -> Series:

@@ -45,11 +45,23 @@ class Run:
         events: the trace, shape [event], in order of time; a structured array with the fields of
             `recording.EVENT_DTYPE`, `recording.TRACED` and the variables that controllers record;
             None without a trace.
+        scenario: what was simulated. Default: rebuilt from its text in the record, for which its
+            controllers and disciplines must be registered.
     """
 
-    def __init__(self, data: xr.Dataset, events: NDArray[Any] | None = None) -> None:
+    def __init__(
+        self,
+        data: xr.Dataset,
+        events: NDArray[Any] | None = None,
+        scenario: Scenario | None = None,
+    ) -> None:
         self.data = data
         self.events = events
+        self._scenario = scenario
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the scenario, whose rules not every process can read."""
+        return self.__dict__ | {"_scenario": None}
 
     # Contents.
 
@@ -70,13 +82,16 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario of the run, rebuilt from its text in the record.
+        """The scenario of the run.
 
         Raises:
-            ScenarioError: the run is a trace of another program.
+            ScenarioError: the run is a trace of another program, or was read from a file and has
+                an unknown controller.
         """
         from tcpcc.scenario import Scenario
 
+        if self._scenario is not None:
+            return self._scenario
         if "source" in self.data.attrs:
             raise ScenarioError(f"scenario: {self.data.attrs['source']} is a trace and has none")
         return Scenario.from_toml(self.data.attrs["scenario"])

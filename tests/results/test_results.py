@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from tcpcc.controllers import Controller
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models import simulate
 from tcpcc.queues import RED
@@ -60,6 +61,22 @@ def test_the_record_says_where_it_comes_from(run):
     assert run.scenario == case
     assert run.flows == ["vegas1", "reno2", "cbr3"]
     assert run.links == ["bottleneck"]
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_run_of_a_controller_that_is_not_registered_knows_its_scenario(model):
+    """Not its copy in another process, which may not have the rules."""
+    mine = Controller("mine", "fixed window", no_growth, recovery="newreno")
+    scenario = Scenario(dumbbell("10 Mbps", "20 ms", 50), [Flow(mine, size=50)], duration=5)
+    run = simulate(scenario, model)
+    assert run.scenario is scenario
+    assert run.fct()["fct_s"][0] < 5
+    with pytest.raises(ScenarioError, match="unknown controller 'mine'"):
+        _ = pickle.loads(pickle.dumps(run)).scenario
+
+
+def no_growth(s, p, a):
+    s.cwnd = 10.0
 
 
 def test_facts_of_flows_and_links():

@@ -39,7 +39,7 @@ def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
         driver="compiled" + (", interpreted" if INTERPRETED else ""),
         cpu_seconds=cpu_seconds,
     )
-    return Run(record)
+    return Run(record, scenario=world.scenario)
 
 
 def series_by_name(

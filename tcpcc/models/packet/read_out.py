@@ -57,7 +57,8 @@ def result(
     edges = _edges(world, until)
     end = float(edges[-1])
     if world.stream is None:
-        return Run(record(world.joined(_series(world, edges))), world.trace.events(end))
+        data = record(world.joined(_series(world, edges)))
+        return Run(data, world.trace.events(end), scenario)
     netcdf.save_parts(world.stream, map(record, _series_in_parts(world, edges)))
     return Run(*netcdf.read(world.stream, lazy=True))
 

@@ -15,6 +15,7 @@ import pytest
 import experiments
 from experiments import expected, seeds
 from experiments.bbr_cubic import tables as bbr_cubic
+from experiments.ifip25 import tables as ifip25
 from experiments.kernel import compare
 from experiments.pam25 import tables as pam25
 from experiments.records import NOT_EXPLAINED, agree, needs_cause
@@ -187,6 +188,10 @@ def test_the_readme_tells_accepted_numbers():
     mixtures = [cell for cell in pam25.s.mixtures() if cell.rival == "CUBIC ECN"]
     near, throughputs = pam25.within(pam25.everything(), "packet", mixtures)
     assert f"{near} of {throughputs} are within a tenth of the link" in words
+    ten = ifip25.ITEMS["ten"]
+    rows = ifip25.summary(ten, ifip25.everything(ten))
+    ratios = [row["jain: packet"] / row["jain: testbed"] for row in rows]
+    assert f"by {min(ratios):.1f} to {max(ratios):.1f} times as much" in words
     goodput, window = (f"{100 * compare.WITHIN[name]:g} %" for name in ("goodput", "window"))
     assert f"within {goodput} in goodput and {window} in mean window" in words
 

@@ -583,6 +583,24 @@ def test_a_controller_is_taken_where_its_name_is():
     assert "handed_over" not in CONTROLLERS.names()
 
 
+def test_a_variant_differs_in_what_is_named():
+    reno = CONTROLLERS["reno"]
+    slower = reno.variant(
+        name="slower",
+        on_loss=reno.on_timeout,
+        params={"integer_window": tc.Flag(True), "b": tc.Param(0.5)},
+        state={"n": tc.State(0, "", "losses")},
+    )
+    assert (slower.name, slower.source, slower.on_ack) == ("slower", reno.source, reno.on_ack)
+    assert slower.on_loss is reno.on_timeout
+    assert {name: param.default for name, param in slower.params.items()} == {
+        "integer_ssthresh": 0, "integer_window": 1, "b": 0.5
+    }  # fmt: skip
+    assert [*slower.state] == ["n"]
+    assert reno.params["integer_window"].default == 0
+    assert "slower" not in CONTROLLERS
+
+
 def test_registering_again_replaces():
     first = tc.register(make())
     assert CONTROLLERS.find("mine") is first

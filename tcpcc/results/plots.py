@@ -151,8 +151,8 @@ def _lines(
             columns = [run.flows.index(member) for member in members]
             text = look.pop("label")
             ax.plot(times, series[:, columns], **look, **crowd)[0].set_label(text)
-            for column in columns if dotted is not None else ():
-                ax.plot(times, dotted[bins, column], color=look["color"], lw=0.7, ls=":")
+            if dotted is not None:
+                ax.plot(times, dotted[bins][:, columns], color=look["color"], lw=0.7, ls=":")
         dress(ax, run, label, after, before)
         legend(ax)
     return ax

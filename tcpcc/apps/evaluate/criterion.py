@@ -152,8 +152,8 @@ class Case:
         )
 
 
-def case(
-    section: str, setting: str, mix: Any, *, options: Mapping[str, Any] | None = None, **given: Any
-) -> Case:
-    """A case with the scenarios that a function of `mixes` makes with these settings."""
-    return Case(section, setting, partial(mix, **given), options or {})
+def case(section: str, setting: str, mix: Callable[..., Scenarios], **given: Any) -> Case:
+    """A case with the scenarios that a function of `mixes` makes with these settings; `options` are
+    those of the case."""
+    options = given.pop("options", {})
+    return Case(section, setting, partial(mix, **given), options)

@@ -4,13 +4,15 @@ import math
 import re
 from fractions import Fraction
 
+import networkx as nx
 import pytest
 
+import tcpcc as tc
 import tcpcc.scenario
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
-from tcpcc.scenario import Change, Flow, Link, Scenario
-from tcpcc.scenario.topologies import chain, dumbbell
+from tcpcc.scenario import Change, Flow, Link, Scenario, topologies
+from tcpcc.scenario.topologies import dumbbell
 
 NAN, INF = math.nan, math.inf
 NET = dumbbell("10 Mbps", "20 ms", 50, queue=RED(min_thresh=5, max_thresh=15))
@@ -26,6 +28,10 @@ def scenario(*flows, net=NET, duration=10, **more):
 
 def change(name="bottleneck", at=5, **what):
     return scenario(changes=[Change(at, name, **what)])
+
+
+def starts_by(rule):
+    return Flow("reno", slow_start=rule)
 
 
 def toml(flow='[[flow]]\ncontroller = "reno"', top="duration = 10", net=None):
@@ -72,6 +78,10 @@ link("a\nb", "b") -> src = 'a\\nb': must be a node name, a string of pr
 link(record="yes") -> record = 'yes': must be True or False
 Access(0) -> access rate = 0: must be a positive
 Access(1e6, -1) -> access delay = -1: must be a non-negative
+RED(min_thresh=15) -> queue 'red': min_thresh = 15 must be below max_thresh = 15
+RED(max_p=0) -> queue 'red' max_p = 0: must be a number in \[1e-12, 1\]
+RED(weight=-2) -> queue 'red' weight = -2: must be a number in \[-1, 1\]
+RED(gentle=NAN) -> queue 'red' gentle = nan: must be true or false
 # networks
 Network([]) -> links: a network needs at least one
 Network(["a>b"]) -> links\[0\] = 'a>b': must be Link\(\.\.\.\)
@@ -81,6 +91,15 @@ Network([link("left", "right")], default_path=("left", "rigth"))
     -> unknown node in default_path 'rigth': did you mean 'right'\?
 Network([link()], default_path=("a", "b", "c")) -> default_path = .*: must be two nodes
 Network([link()], access=1e6) -> access = 1000000: must be an Access
+dumbbell(1e7, 0.02) -> dumbbell: missing a required argument: 'buffer'
+dumbbell(1e7, 0.02, 5, acess_delay=1) -> did you mean 'access_delay'
+chain(0, 1e7, 0.02, 5) -> hops = 0: must be a whole number >= 1
+chain(3, [1e7, 2e7], 0.02, 5) -> rate = .*: must be one value, or a list of 3
+parking_lot(1, 1e7, 0.02, 5) -> hops = 1: must be a whole number >= 2
+from_networkx(nx.MultiGraph()) -> graph: must not be a multigraph
+from_networkx(nx.path_graph(2)) -> edge 0 > 1: Link: missing .* 'rate'
+from_networkx(nx.Graph()) -> links: a network needs at least one
+from_networkx(7) -> graph = 7: must be a networkx Graph or DiGraph
 # flows
 Flow("vegass") -> unknown controller 'vegass': did you mean 'vegas'\? known:
 Flow(5) -> controller = 5: must be a controller or the name of
@@ -130,6 +149,23 @@ CBR(1, on=[(2, 1)]) -> on: \(2, 1\): must end later than it begins
 CBR(1, on=(0, 5)) -> on = \(0, 5\): must be a list of \(from, to\)
 CBR(1, on=[]) -> on = \[\]: must be a list of \(from, to\) pairs
 CBR(1, alpha=1) -> unknown setting of CBR 'alpha'
+# parameters of controllers and slow starts
+vegas.check({"alfa": 1})
+    -> unknown parameter of controller 'vegas' 'alfa': did you mean 'alpha'\?
+vegas.check({"alpha": -1}) -> controller 'vegas' alpha = -1: must be a number in \[0, inf\] \(pac
+vegas.check({"alpha": NAN}) -> alpha = nan: must be a number
+vegas.check({"alpha": True}) -> alpha = True: must be a number
+vegas.check({"alpha": "2"}) -> alpha = '2': must be a number
+vegas.check({"integer_delta": 2}) -> integer_delta = 2: must be true or false
+vegas.check({"alpha": 4}) -> controller 'vegas': alpha = 4 exceeds beta = 3
+starts_by("hystrat") -> unknown slow start 'hystrat': did you mean 'hystart'\?
+starts_by({"name": "limited", "max": 1}) -> parameter of slow start 'limited'
+starts_by({"name": "limited", "max_ssthresh": 0}) -> slow start 'limited' max_ssthresh = 0
+starts_by({"name": "hystart", "rtt_thresh_min": 1}) -> rtt_thresh_min = 1 exceeds
+starts_by({"name": "standard", "gain": 1}) -> parameter of slow start 'standard'
+starts_by({"name": 3}) -> unknown slow start 3
+starts_by({"max_ssthresh": 50}) -> slow_start = .*must be
+starts_by(7) -> slow_start = 7
 # transports
 Transport(delayed_acks=1)
     -> unknown setting of Transport 'delayed_acks': did you mean 'delayed_ack'\?
@@ -197,6 +233,35 @@ change("bottleneck<", queue={"max_thresh": 4})
     -> at 5: unknown parameter of queue 'droptail' 'max_thresh'; known: none
 scenario(changes=5) -> changes = 5: must be a list of Change\(\.\.\.
 scenario().replace(durration=1) -> setting of Scenario 'durration': did
+change(reordering=True) -> unknown setting of Change 'reordering'
+change("bottleneck<", jitter_share=0.5) -> jitter_share = 0.5: the link has no jitter at that time
+change(jitter=-1) -> jitter = -1
+change(jitter=1, jitter_share=0) -> for no jitter set jitter = 0
+rate_series("x", [1, -1], interval=1) -> rates =
+rate_series("x", [], interval=1) -> rates =
+rate_series("x", [1, 2]) -> an interval or times
+rate_series("x", [1, 2], times=[1, 1]) -> times =
+cellular("x", until=60, most=0) -> most = 0
+cellular("x", until=60, silence=-1) -> silence = -1
+cellular("x", until=60, seed=1.5) -> seed = 1.5
+cellular("x", until=60, interval=1e-9) -> interval
+# workloads
+Distribution("paretto", b=1) -> unknown distribution 'paretto': did you mean 'pa
+Distribution("pareto") -> b missing
+Distribution("pareto", b=1, c=2) -> unknown parameter of distribution 'pareto'
+Distribution("pareto", b=-1) -> out of its range
+Distribution("norm") -> must not be negative
+Empirical([2, 1], [0.5, 1]) -> values = \[2.0, 1.0\]: must be in ascending order
+Empirical([1, 2], [0.5, 0.9]) -> ending with 1
+Conversation("big") -> size = 'big': must be a number and a unit
+Conversation(10, items=None) -> gap = 0: must be a positive time
+Conversation(10, lasting=3, gap=1) -> lasting: needs waits=False
+Workload("reno", [], interarrival=1) -> conversations = \[\]: must be
+Workload("reno", Conversation(1), interarrival=0) -> interarrival = 0
+Workload(Flow("reno", size=3), Conversation(1), interarrival=1) -> size = 3: must be left out
+scenario(Flow("reno", name="x"),
+    workloads=[Workload("reno", Conversation(1), interarrival=1, name="x")])
+    -> duplicate flow name 'x'
 # toml
 toml(top="duration = ") -> not TOML: .*line 1
 toml(top="duraton = 5") -> unknown key 'duraton': did you mean 'duration'\?
@@ -254,7 +319,10 @@ ROWS = [
     for row in re.split(r"\n(?=\S)", CASES.strip())
     if not row.startswith("#")
 ]
-NAMES = vars(tcpcc.scenario) | {"Fraction": Fraction, "RED": RED, "chain": chain}
+MODULES = (tcpcc.scenario, topologies, tc.workloads, tc.changes)
+NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
+    "Fraction": Fraction, "RED": RED, "nx": nx, "vegas": tc.controllers["vegas"]
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.split(" -> ")[0] for row in ROWS])

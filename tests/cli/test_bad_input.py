@@ -30,6 +30,11 @@ def change(name="bottleneck", at=5, **what):
     return scenario(changes=[Change(at, name, **what)])
 
 
+def closing(at=1, flow="f"):
+    """A receive window shrinks."""
+    return scenario(Flow("vegas", name="f"), changes=[Change(at, flow=flow, rwnd=5)])
+
+
 def starts_by(rule):
     return Flow("reno", slow_start=rule)
 
@@ -149,6 +154,26 @@ CBR(1, on=[(2, 1)]) -> on: \(2, 1\): must end later than it begins
 CBR(1, on=(0, 5)) -> on = \(0, 5\): must be a list of \(from, to\)
 CBR(1, on=[]) -> on = \[\]: must be a list of \(from, to\) pairs
 CBR(1, alpha=1) -> unknown setting of CBR 'alpha'
+Flow("reno", count=0) -> count = 0: must be a whole number >= 1
+Flow("reno", count=2.5) -> count = 2.5
+Flow("reno", jitter=-1) -> jitter = -1
+Flow("reno", start=1, jitter=2, stop=2.5) -> stop = 2.5: must be later than
+scenario(Flow("reno", start=9, jitter=2))
+    -> jitter = 2: start \+ jitter must be at most the duration
+Flow("reno", writes=5) -> writes = 5: must be a list of \(time, size\) pairs
+Flow("reno", writes=[(1, 2, 3)]) -> must be a list of \(time, size\) pairs
+Flow("reno", writes=[(-1, 3)]) -> writes: time = -1
+Flow("reno", writes=[(0, 0)]) -> writes: size = 0
+Flow("reno", writes=[(0, "3 s")]) -> 's' is not a unit of writes: size
+Flow("reno", writes=[(2, 3), (2, 3)])
+    -> writes: time = 2: must be later than the one before it, 2 \(s\)
+Flow("reno", writes=[(0, None), (2, 3)]) -> writes: time = 2: the size before it has no end
+Flow("reno", size=4, writes=[(0, 3)]) -> size = 4: must be left out with writes
+Flow("reno", start=1, stop=4, writes=[(0, 3), (3, 3)])
+    -> stop = 4: must be later than the last of writes, 4 \(s\)
+scenario(Flow("reno", writes=[(0, 3), (12, 3)]))
+    -> writes: the last at 12: must be before the end, duration = 10 \(s\)
+Workload(Flow("reno", writes=[(0, 3)]), Conversation(1), interarrival=1) -> must be left out
 # parameters of controllers and slow starts
 vegas.check({"alfa": 1})
     -> unknown parameter of controller 'vegas' 'alfa': did you mean 'alpha'\?
@@ -237,6 +262,18 @@ change(reordering=True) -> unknown setting of Change 'reordering'
 change("bottleneck<", jitter_share=0.5) -> jitter_share = 0.5: the link has no jitter at that time
 change(jitter=-1) -> jitter = -1
 change(jitter=1, jitter_share=0) -> for no jitter set jitter = 0
+Change(1, rwnd=5) -> change at 1: give either a link or a flow
+Change(1, "a", flow="f", rwnd=5) -> give either a link or a flow
+Change(1, "a", rwnd=5) -> rwnd needs a flow, not a link
+Change(1, flow="f") -> change of flow 'f' at 1: give an rwnd and nothing else
+Change(1, flow="f", rwnd=5, rate=3) -> give an rwnd and nothing else
+Change(1, flow="f", rwnd=0) -> rwnd = 0
+Change(1, flow="f", rwnd=0.5) -> rwnd = 0.5: must be at least 1 \(packets\)
+closing(at=10) -> change of flow 'f' at 10: must be before the end
+closing(flow="g") -> unknown flow in change 'g'
+scenario(CBR(1e6, name="c"), changes=[Change(1, flow="c", rwnd=5)])
+    -> change of flow 'c': a CBR source has no rwnd
+tc.analysis.equilibrium(closing()) -> change of flow 'f' at 1: the analysis
 rate_series("x", [1, -1], interval=1) -> rates =
 rate_series("x", [], interval=1) -> rates =
 rate_series("x", [1, 2]) -> an interval or times

@@ -171,8 +171,8 @@ Flow("reno", writes=[(0, None), (2, 3)]) -> writes: time = 2: the size before it
 Flow("reno", size=4, writes=[(0, 3)]) -> size = 4: must be left out with writes
 Flow("reno", start=1, stop=4, writes=[(0, 3), (3, 3)])
     -> stop = 4: must be later than the last of writes, 4 \(s\)
-scenario(Flow("reno", writes=[(0, 3), (12, 3)]))
-    -> writes: the last at 12: must be before the end, duration = 10 \(s\)
+scenario(Flow("reno", writes=[(0, 3), (10, 3)]))
+    -> writes: the last at 10: must be before the end, duration = 10 \(s\)
 Workload(Flow("reno", writes=[(0, 3)]), Conversation(1), interarrival=1) -> must be left out
 # parameters of controllers and slow starts
 vegas.check({"alfa": 1})
@@ -296,9 +296,9 @@ Conversation(10, lasting=3, gap=1) -> lasting: needs waits=False
 Workload("reno", [], interarrival=1) -> conversations = \[\]: must be
 Workload("reno", Conversation(1), interarrival=0) -> interarrival = 0
 Workload(Flow("reno", size=3), Conversation(1), interarrival=1) -> size = 3: must be left out
-scenario(Flow("reno", name="x"),
-    workloads=[Workload("reno", Conversation(1), interarrival=1, name="x")])
-    -> duplicate flow name 'x'
+scenario(Flow("reno", name="web"),
+    workloads=[web("reno", rate=1, name="w"), web("reno", rate=1, name="web")])
+    -> duplicate flow name 'web'
 # toml
 toml(top="duration = ") -> not TOML: .*line 1
 toml(top="duraton = 5") -> unknown key 'duraton': did you mean 'duration'\?

@@ -331,9 +331,11 @@ def _resolve_flow(
     params = controller.check(dict(spec.params + start.params))
     recovery = spec.recovery or controller.recovery
     if controller.window == "own":
-        _check_selective(controller, recovery)
+        what = f"controller {controller.name!r} needs one that reads selective acknowledgements"
+        _check_recovery(recovery, "selective", what)
     if spec.transport.gradual_marks and spec.transport.ecn != "off":
-        _check_proportional(recovery)
+        what = "gradual_marks needs one with proportional rate reduction"
+        _check_recovery(recovery, "proportional", what)
     if controller.on_open is not None and not spec.transport.handshake:
         by = "" if start.name == STANDARD else f" with {start.name!r}"
         raise ScenarioError(
@@ -342,26 +344,13 @@ def _resolve_flow(
     return ResolvedFlow(spec, name, owner, forward, reverse, controller, params, recovery, hops)
 
 
-def _check_proportional(recovery: str) -> None:
+def _check_recovery(recovery: str, trait: str, what: str) -> None:
+    """Whether a loss recovery has the attribute `trait`; `what` is who needs which one."""
     from tcpcc.transport.recovery import RECOVERIES
 
-    if not RECOVERIES[recovery].proportional:
-        able = [name for name in RECOVERIES if RECOVERIES[name].proportional]
-        raise ScenarioError(
-            f"recovery = {recovery!r}: gradual_marks needs one with proportional rate reduction: "
-            f"{', '.join(able)}"
-        )
-
-
-def _check_selective(controller: Controller, recovery: str) -> None:
-    from tcpcc.transport.recovery import RECOVERIES
-
-    if not RECOVERIES[recovery].selective:
-        able = [name for name in RECOVERIES if RECOVERIES[name].selective]
-        raise ScenarioError(
-            f"recovery = {recovery!r}: controller {controller.name!r} needs one that reads "
-            f"selective acknowledgements: {', '.join(able)}"
-        )
+    if not getattr(RECOVERIES[recovery], trait):
+        able = ", ".join(name for name in RECOVERIES if getattr(RECOVERIES[name], trait))
+        raise ScenarioError(f"recovery = {recovery!r}: {what}: {able}")
 
 
 def _way(spec: Flow | CBR, net: Network, routes: _Routes) -> tuple[str, ...]:

@@ -22,49 +22,6 @@ def scenario(writes, controller="reno", duration=12.0, net=NET, **settings):
 # ------------------------------------------------------------------------------- scenario
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: tc.Flow("reno", writes=5), "writes = 5: must be a list of (time, size) pairs"),
-        (lambda: tc.Flow("reno", writes=[(1, 2, 3)]), "must be a list of (time, size) pairs"),
-        (lambda: tc.Flow("reno", writes=[(-1, 3)]), "writes: time = -1"),
-        (lambda: tc.Flow("reno", writes=[(0, 0)]), "writes: size = 0"),
-        (lambda: tc.Flow("reno", writes=[(0, "3 s")]), "'s' is not a unit of writes: size"),
-        (
-            lambda: tc.Flow("reno", writes=[(2, 3), (2, 3)]),
-            "writes: time = 2: must be later than the one before it, 2 (s)",
-        ),
-        (
-            lambda: tc.Flow("reno", writes=[(0, None), (2, 3)]),
-            "writes: time = 2: the size before it has no end",
-        ),
-        (
-            lambda: tc.Flow("reno", size=4, writes=[(0, 3)]),
-            "size = 4: must be left out with writes",
-        ),
-        (
-            lambda: tc.Flow("reno", start=1, stop=4, writes=[(0, 3), (3, 3)]),
-            "stop = 4: must be later than the last of writes, 4 (s)",
-        ),
-        (
-            lambda: scenario([(0, 3), (12, 3)]),
-            "writes: the last at 12: must be before the end, duration = 12 (s)",
-        ),
-        (
-            lambda: tc.Workload(
-                tc.Flow("reno", writes=[(0, 3)]), tc.workloads.Conversation(1), interarrival=1
-            ),
-            "must be left out",
-        ),
-    ],
-)
-def test_bad_writes_are_refused_in_one_line(make, message):
-    with pytest.raises(tc.ScenarioError) as error:
-        make()
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 def test_sizes_have_units_and_toml_gives_back_the_writes():
     case = scenario([(0, "2 MB"), ("500 ms", 3), (7, None)], packet_size=1500, header=500)
     assert case.flows[0].writes == ((0.0, 2000), (0.5, 3), (7.0, None))

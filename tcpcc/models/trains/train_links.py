@@ -7,13 +7,13 @@ import numpy as np
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.packet.conversations import leave_place
-from tcpcc.models.packet.event_list import next_order, push
-from tcpcc.models.packet.handlers import take_arrived
+from tcpcc.models.packet.event_list import next_order, push, vacate_first
 from tcpcc.models.packet.headers import count_marks, drop_packet, take_verdict
+from tcpcc.models.packet.links.fifo import count_others
 from tcpcc.models.packet.links.queue_sample import fill_queue_sample
 from tcpcc.models.packet.links.transit import send_packet
 from tcpcc.models.packet.packet_records import flow_at, hop_at, link_at
-from tcpcc.models.packet.packets import Packet, size_of
+from tcpcc.models.packet.packets import Packet, size_of, take_arrived
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, bin_of, link_bin
 from tcpcc.models.queue_memory import apply_discipline
 from tcpcc.models.trains.train_lines import await_train, go_back, longest, remove_head, travel
@@ -22,8 +22,8 @@ from tcpcc.models.trains.train_queue import (
     admit,
     advance_line,
     begin_train,
-    count_others,
     decide_in_fluid,
+    show_waiting,
     take_out,
     variance_of,
 )
@@ -31,9 +31,11 @@ from tcpcc.models.trains.train_receiver import receive_train
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     GROWTH,
+    SINGLE,
     at_times,
     drop_first_packet,
     gap_of,
+    line_at,
     packet_of,
     part,
     pool_at,
@@ -198,8 +200,7 @@ def send_part(w, flow, hop, p, end, gap, a, b):
 @compiled
 def ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, full):
     """Let the link's discipline decide about a packet; returns whether the packet may pass."""
-    link.queue_bytes = waiting
-    q = fill_queue_sample(w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), full)
+    q = fill_queue_sample(w, link, flow, packet, t, size, show_waiting(link, pool, waiting), full)
     q.idle = pool.idle
     pool.idle = 0.0
     b = bin_at(w, t)
@@ -349,6 +350,19 @@ def enter_link(w, flow, hop, line, now):
         remove_head(w, line)
     await_train(w, line, AT_LINK, flow.path + hop)
     send_packet(w, flow, packet_of(flow, hop, p), now)
+
+
+@compiled
+def handle_link(w, ident, now):
+    """A train begins to reach a shared link, or has wholly reached it."""
+    vacate_first(w)
+    line = line_at(w.lines, ident)
+    flow = flow_at(w.flows, np.int64(train_at(w.trains, line.head).flow))
+    if line.kind == SINGLE:
+        enter_link(w, flow, ident - flow.path, line, now)
+    else:
+        reach_link(w, flow, ident - flow.path, line, now)
+    leave_place(w, flow)
 
 
 @not_inlined

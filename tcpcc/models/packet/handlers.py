@@ -406,11 +406,11 @@ advance_fluid = Caller(bool, int)
 
 
 @not_inlined
-def handle_fluid_step(w, number, now):
+def handle_fluid_step(w, number):
     """The fluid's step `number` begins; its links tell the packets of this step what they find."""
     if advance_fluid(w.advance_fluid, w.coupling):
         w.need = 1
-    push(w, (number + 1) * w.step, now, next_order(w), r.FLUID_STEP, number + 1)
+    schedule(w, (number + 1) * w.step, r.FLUID_STEP, number + 1)
 
 
 # ---------------------------------------------------------------------------------- steps
@@ -467,7 +467,7 @@ def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
     elif kind == r.WRITE:
         handle_write(w, ident, now)
     elif kind == r.FLUID_STEP:
-        handle_fluid_step(w, ident, now)
+        handle_fluid_step(w, ident)
     if w.turn != 0:
         finish(w, r.flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
     close_vacancy(w)

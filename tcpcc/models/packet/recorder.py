@@ -143,6 +143,14 @@ def link_bin(w, link, time):
 
 
 @compiled
+def record_arrival(w, link, time, packets, waiting):
+    """Record that `packets` arrive at a link, where at most `waiting` wait then."""
+    b = link_bin(w, link, time)
+    b.arrived += packets
+    b.queue_max = max(b.queue_max, waiting)
+
+
+@compiled
 def bin_at(w, time):
     """The bin of `time`; -1 after the end of the run."""
     return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1

@@ -237,10 +237,11 @@ def decide_in_fluid(link, pool, q, each, b):
 
 @compiled
 def show_waiting(link, pool, amount):
-    """Where `amount` bytes wait, a discipline sees half a packet less: that part of the packet that
-    is being sent. Returns the packets that it sees."""
-    link.queue_bytes = amount
-    return max(amount / pool.size - 0.5, 0.0)
+    """Where `amount` bytes wait, a discipline sees half a packet less: the part of a packet that is
+    still to be sent, on average. Returns the packets that it sees."""
+    waiting = max(amount / pool.size - 0.5, 0.0)
+    link.queue_bytes = waiting * pool.size
+    return waiting
 
 
 @not_inlined

@@ -10,7 +10,7 @@ import math
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.conversation_records import item_at
 from tcpcc.models.packet.conversations import leave_place, note_items
-from tcpcc.models.packet.event_list import comes_next, next_order, push, vacate_first
+from tcpcc.models.packet.event_list import comes_next, schedule, vacate_first
 from tcpcc.models.packet.handlers import (
     lacks_segments,
     record_sent,
@@ -86,7 +86,7 @@ def reach_now(w, flow, o):
         if comes_next(w):
             reach_link(w, flow, o.meets, line_at(w.lines, ident), w.now)
         else:
-            push(w, w.now, w.now, next_order(w), AT_LINK, ident)
+            schedule(w, w.now, AT_LINK, ident)
 
 
 @compiled

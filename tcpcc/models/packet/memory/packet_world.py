@@ -188,10 +188,10 @@ class PacketWorld:
     def grow(self) -> None:
         """Double whatever is nearly full: rings, places for packets, the event list, the trace."""
         rings, links, lanes, tcp = self.rings, self.links, self.paths.lanes, self.tcp
-        rings.grow(links, "queue", links["queue_head"], links["queue_tail"], links["margin"])
-        rings.grow(lanes, "flight", lanes["flight_head"], lanes["flight_tail"])
+        rings.grow(links, "queue", links["queue_tail"] - links["queue_head"] + links["margin"])
+        rings.grow(lanes, "flight", lanes["flight_tail"] - lanes["flight_head"] + r.MARGIN)
         last = np.maximum(tcp["max_seq"], tcp["next_seq"]) + 1
-        for i in short(tcp, "segments", tcp["high_ack"] - 1, last):
+        for i in short(tcp, "segments", last + 1 - tcp["high_ack"] + r.MARGIN):
             self._check_window(i)
             self._enlarge(i)
         for room in (self.pool, self.schedule, self.headers, self.trace, self.conversations):

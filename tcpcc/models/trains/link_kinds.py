@@ -48,10 +48,10 @@ def uses_of_links(world: PacketWorld) -> dict[int, Use]:
     """What crosses each row of the world's links, of those on a path."""
     paths, links = world.paths, world.resolved.links
     uses: dict[int, Use] = defaultdict(Use)
-    for number, flow in paths._paths():
-        specs, forward = specs_of(world, number, flow), paths._hops_of(flow.forward)
+    for number, flow in paths.numbered():
+        specs, forward = specs_of(world, number, flow), paths.hops_of(flow.forward)
         slowest = min(flow.forward, key=lambda i: links[i].rate)
-        for k, row in enumerate(forward + paths._hops_of(flow.reverse), paths.path_of[number]):
+        for k, row in enumerate(forward + paths.hops_of(flow.reverse), paths.path_of[number]):
             use = uses[row]
             use.hops.append(k)
             use.paths.append(number)
@@ -72,12 +72,12 @@ def kinds_of_links(world: PacketWorld, uses: dict[int, Use]) -> dict[int, int]:
         row: SINGLE if links[i].aggregation > 0 or links[i].reordering else STAGE
         for i, row in world.paths.stages.items()
     }
-    specs = [flow.spec for _, flow in world.paths._paths() if flow.reverse]
+    specs = [flow.spec for _, flow in world.paths.numbered() if flow.reverse]
     ratio = min((spec.packet_size / spec.ack_size for spec in specs), default=math.inf)
     for i in uses.keys() - kinds.keys():
         kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
     for flow in world.resolved.flows:
-        hop, i = first_queue(kinds, world.paths._hops_of(flow.forward))
+        hop, i = first_queue(kinds, world.paths.hops_of(flow.forward))
         if hop >= 0 and _is_lone(flow, links[i], uses[i]):
             kinds[i] = LONE
     return kinds
@@ -98,7 +98,7 @@ def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
     """How long before a packet of a sender reaches a hop its last transmission began, s: that of
     the link before, or of the ACK that releases it, unless these have waited."""
     links = world.resolved.links
-    before = [row for row in world.paths._hops_of(flow.forward)[:hop] if row < len(links)]
+    before = [row for row in world.paths.hops_of(flow.forward)[:hop] if row < len(links)]
     if not before and not flow.reverse:
         return math.inf
     link = links[before[-1] if before else flow.reverse[-1]]

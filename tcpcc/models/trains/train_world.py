@@ -109,7 +109,7 @@ class TrainWorld(PacketWorld):
             alone = single(flow)
             self.open["single"][i] = is_cbr or alone or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
-            hop, row = first_queue(kinds, self.paths._hops_of(flow.forward))
+            hop, row = first_queue(kinds, self.paths.hops_of(flow.forward))
             self.open["meets"][i] = hop
             if hop >= 0 and kinds[row] == t.LONE:
                 self.open["lag"][i] = lag_at(self, flow, hop)

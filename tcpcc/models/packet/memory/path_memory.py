@@ -56,10 +56,10 @@ class PathMemory:
         world, resolved = self.world, self.world.resolved
         later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
         feeders = self.feeders = {i: {*later} for i in range(len(world.scenario.net.links))}
-        for number, flow in self._paths():
+        for number, flow in self.numbered():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
-                for link in self._hops_of(way):
+                for link in self.hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
         rows_of = list(zip(self.row_of, resolved.links, strict=True))
@@ -79,11 +79,11 @@ class PathMemory:
         rows: list[tuple[int, int, bool, int]] = []
         common = set(self.row_of[: len(world.scenario.net.links)])
         self.path_of: list[int] = []  # each path's first hop
-        for _, flow in self._paths():
+        for _, flow in self.numbered():
             self.path_of.append(len(rows))
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
-            forward, reverse = self._hops_of(flow.forward), self._hops_of(flow.reverse)
+            forward, reverse = self.hops_of(flow.forward), self.hops_of(flow.reverse)
             at_once = not holds and all(map(is_open, reverse[:1]))
             receiver = r.RECEIVER if at_once else r.BY_EVENT
             for hops, last in ((forward, receiver), (reverse, r.BY_EVENT)):
@@ -146,7 +146,7 @@ class PathMemory:
         links["lane"] = base + size * self.lane_of
         links["joint"] = np.where(self.joint_of < 0, 0, base + size * self.joint_of)
 
-    def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
+    def numbered(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered paths through the network: one per flow, then one per workload.
 
         All connections of a workload have the same two hosts. Their packets reach the first link,
@@ -160,10 +160,10 @@ class PathMemory:
     def fill(self, row: Any, path: int, flow: ResolvedFlow) -> None:
         """Write the place of a flow's hops into its record."""
         row["path"] = self.path_of[path]
-        row["n_forward"] = len(self._hops_of(flow.forward))
-        row["n_hops"] = row["n_forward"] + len(self._hops_of(flow.reverse))
+        row["n_forward"] = len(self.hops_of(flow.forward))
+        row["n_hops"] = row["n_forward"] + len(self.hops_of(flow.reverse))
 
-    def _hops_of(self, way: tuple[int, ...]) -> list[int]:
+    def hops_of(self, way: tuple[int, ...]) -> list[int]:
         """The rows of a path's links, each followed by its stage of jitter if it has one."""
         pairs = ((self.row_of[i], self.stages.get(i)) for i in way)
         return [k for pair in pairs for k in pair if k is not None]

@@ -276,7 +276,7 @@ def test_every_place_becomes_free_in_trains():
         workloads=tc.workloads.web("reno", rate=20, size=5000),
     )
     world = TrainWorld(case, 16)
-    while world.run_events(60.0):
+    while world.entry("run_events")(60.0):
         world.grow()
     begun = len(world.conversations.conversations)
     held = world.flows["conversation"]

@@ -6,18 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import (
+    PER_ITEM,
     PER_SENDER,
     PER_STEP,
     Estimate,
     Options,
     record_memory,
     sender_counts,
+    workloads,
 )
 from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES
 from tcpcc.models.fluid.fluid_world import step_of
 from tcpcc.models.layout import queueing_links, route_of
-from tcpcc.models.packet.packet_cost import PER_ITEM, workloads
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario

@@ -33,9 +33,8 @@ from tcpcc.models.fluid.fluid_records import (
     pass_gaps,
     queue_cell,
 )
-from tcpcc.models.header_layout import note_words
+from tcpcc.models.header_layout import hide_words, note_words
 from tcpcc.models.notes import note_state
-from tcpcc.models.packet.headers import hide_words
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 ROUNDING = 1e-9  # packets

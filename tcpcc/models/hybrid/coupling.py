@@ -99,8 +99,8 @@ class CoupledWorld(PacketWorld):
     def _columns_of_hops(self) -> np.ndarray:
         """For each hop of packets its column in the tables of the fluid; -1: it has none."""
         columns = np.full(len(self.paths.hops), -1)
-        for number, flow in self.paths._paths():
-            hops = self.paths._hops_of((*flow.forward, *flow.reverse))
+        for number, flow in self.paths.numbered():
+            hops = self.paths.hops_of((*flow.forward, *flow.reverse))
             route = list(self.fluid.routes[number].links)
             for k, row in enumerate(hops):
                 if route and row == self.paths.row_of[route[0]]:

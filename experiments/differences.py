@@ -28,8 +28,9 @@ from typing import Any, NamedTuple
 
 import tcpcc as tc
 from experiments import expected, harness, seeds
+from experiments.measured import Measured, completed
 from experiments.published import DIFFERENCES, Key
-from experiments.records import MODELS, Measured, agree, completed
+from experiments.records import MODELS, agree
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", *MODELS, "cause")

@@ -19,8 +19,9 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from experiments import charts, number_store, pictures, published
+from experiments.measured import Measured, completed
 from experiments.published import Cell, Key, Published
-from experiments.records import MODELS, Measured, Record, completed, record
+from experiments.records import MODELS, Record, record
 from tcpcc import Flow, Run, Scenario, bars, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown

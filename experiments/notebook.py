@@ -24,9 +24,10 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from experiments import dots, expected, harness, pictures, report, seeds
+from experiments.measured import Measured, completed
 from experiments.paper_table import MARKS, PaperTable
 from experiments.published import Key
-from experiments.records import MODELS, Measured, Record, completed, record
+from experiments.records import MODELS, Record, record
 from tcpcc import Run, Scenario, simulate
 from tcpcc.errors import unknown
 

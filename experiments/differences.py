@@ -64,12 +64,12 @@ def with_sack(scenario: tc.Scenario) -> tc.Scenario:
     )
 
 
-def _drop_at_the_head(s, p, q):  # type: ignore[no-untyped-def]
+def _drop_at_the_head(s, p, q):
     if q.full:
         q.evict, q.evictions = 0.0, 1.0
 
 
-def _send(s, p, q):  # type: ignore[no-untyped-def]
+def _send(s, p, q):
     q.drop = 0.0
 
 

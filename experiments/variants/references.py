@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tcpcc as tc
 from experiments.differences import with_drops_at_the_head, with_random_hosts
@@ -219,12 +219,11 @@ def stored(file: Path = FILE) -> dict[Key, Reference]:
     """The stored references."""
     with file.open(encoding="utf-8", newline="") as text:
         rows = list(csv.reader(text))[1:]
-    return {
-        (row[0], row[1], row[2]): Reference(
-            *(_entry(row[k : k + 4]) for k in range(3, len(row), 4))
-        )  # type: ignore[arg-type]
-        for row in rows
-    }
+    references = {}
+    for network, controller, measure, *cells in rows:
+        entries: list[Any] = [_entry(cells[k : k + 4]) for k in range(0, len(cells), 4)]
+        references[network, controller, measure] = Reference(*entries)
+    return references
 
 
 def _entry(cells: list[str]) -> Entry | None:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+
+    #: Of a flow: its links there and back, start, rate if it is constant, ACKs' share of its bytes.
+    _Traffic = tuple[tuple[int, ...], tuple[int, ...], float, float | None, float]
 
 
 @dataclass
@@ -52,39 +56,59 @@ class Route:
 
 def queueing_links(resolved: Resolved) -> list[int]:
     """Indices of the links that can hold a queue, in an order in which data passes them."""
-    rates = [link.rate for link in resolved.links]
-    loads = _loads(resolved)
+    links = tuple((link.rate, _always_queues(link)) for link in resolved.links)
+    flows = tuple(
+        (
+            flow.forward,
+            flow.reverse,
+            flow.spec.start,
+            flow.spec.rate if isinstance(flow.spec, CBR) else None,
+            flow.spec.ack_size / flow.spec.packet_size,
+        )
+        for flow in resolved.flows
+    )
+    return list(_queueing_links(links, flows))
+
+
+def _always_queues(link: Link) -> bool:
+    """Whether a link is kept whatever arrives."""
+    discipline = link.queue.discipline
+    return (
+        bool(link.record)
+        or link.variable
+        or link.loss > 0
+        or math.isfinite(link.buffer)
+        or discipline.fluid_rule is not None
+        or discipline.decides_by_packet
+    )
+
+
+@lru_cache(maxsize=128)
+def _queueing_links(
+    links: tuple[tuple[float, bool], ...], flows: tuple[_Traffic, ...]
+) -> tuple[int, ...]:
+    loads = _loads([rate for rate, _ in links], flows)
     kept = [
         i
-        for i, link in enumerate(resolved.links)
-        if i in loads
-        and (
-            link.record
-            or link.variable
-            or link.loss > 0
-            or math.isfinite(link.buffer)
-            or link.queue.discipline.fluid_rule is not None
-            or link.queue.discipline.decides_by_packet
-            or sum(loads[i].values()) > rates[i] * (1 + 1e-9)
-        )
+        for i, (rate, always) in enumerate(links)
+        if i in loads and (always or sum(loads[i].values()) > rate * (1 + 1e-9))
     ]
-    return _in_order(resolved, kept)
+    return tuple(_in_order(flows, kept))
 
 
-def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
+def _loads(
+    rates: list[float], flows: Sequence[_Traffic]
+) -> dict[int, dict[tuple[str, int], float]]:
     """For each link, the highest arrival rate in bit/s from each previous link or sender.
 
     Traffic that has passed a link is at most as fast as the link. A sender in slow start is at most
     twice as fast as its share of the slowest link on its path.
     """
-    links = resolved.links
-    users = Counter(i for flow in resolved.flows for i in flow.forward)
-    narrowest = [
-        min(flow.forward, key=lambda i: (links[i].rate, -users[i])) for flow in resolved.flows
-    ]
+    users = Counter(i for forward, *_ in flows for i in forward)
+    narrowest = [min(forward, key=lambda i: (rates[i], -users[i])) for forward, *_ in flows]
     starts: dict[int, list[float]] = {}
-    for flow, narrow in zip(resolved.flows, narrowest, strict=True):
-        starts.setdefault(narrow, []).append(flow.spec.start)
+    for (_, _, start, *_), narrow in zip(flows, narrowest, strict=True):
+        starts.setdefault(narrow, []).append(start)
     for times in starts.values():
         times.sort()
     loads: dict[int, dict[tuple[str, int], float]] = {}
@@ -93,28 +117,28 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
         sources = loads.setdefault(link, {})
         sources[source] = max(sources.get(source, 0.0), rate)
 
-    for k, (flow, narrow) in enumerate(zip(resolved.flows, narrowest, strict=True)):
-        if isinstance(flow.spec, CBR):
-            source, rate = ("flow", k), flow.spec.rate
-        else:
-            sharing = bisect_right(starts[narrow], flow.spec.start)
-            source, rate = ("flow", k), 2 * links[narrow].rate / sharing
-        for i in flow.forward:
+    for k, (flow, narrow) in enumerate(zip(flows, narrowest, strict=True)):
+        forward, reverse, start, constant, acks = flow
+        source = ("flow", k)
+        rate = constant
+        if rate is None:
+            rate = 2 * rates[narrow] / bisect_right(starts[narrow], start)
+        for i in forward:
             add(i, source, rate)
-            if links[i].rate < rate:
-                source, rate = ("link", i), links[i].rate
-        rate *= flow.spec.ack_size / flow.spec.packet_size
-        for i in flow.reverse:
+            if rates[i] < rate:
+                source, rate = ("link", i), rates[i]
+        rate *= acks
+        for i in reverse:
             add(i, (f"acks, {source[0]}", source[1]), rate)
     return loads
 
 
-def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
+def _in_order(flows: Sequence[_Traffic], kept: list[int]) -> list[int]:
     """`kept`, sorted so that a link precedes the links that it feeds, except in cycles."""
     wanted = set(kept)
     feeds: dict[int, set[int]] = {i: set() for i in kept}
-    for flow in resolved.flows:
-        way = [i for i in (*flow.forward, *flow.reverse) if i in wanted]
+    for forward, reverse, *_ in flows:
+        way = [i for i in (*forward, *reverse) if i in wanted]
         for a, b in pairwise(way):
             feeds[a].add(b)
     order: list[int] = []

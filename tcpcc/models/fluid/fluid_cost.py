@@ -15,7 +15,7 @@ from tcpcc.models.estimates import (
 )
 from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES
-from tcpcc.models.fluid.fluid_world import step_of
+from tcpcc.models.fluid.fluid_case import step_of
 from tcpcc.models.layout import queueing_links, route_of
 from tcpcc.models.packet.packet_cost import PER_ITEM, workloads
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.models.bins import LINK_BIN
 from tcpcc.models.conversation_items import recorded_items
+from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import states_of_flows
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run
@@ -26,6 +27,7 @@ from tcpcc.results.recording import (
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
+    from tcpcc.models.fluid.fluid_case import FluidCase
     from tcpcc.models.fluid.fluid_world import FluidWorld
 
 
@@ -42,16 +44,22 @@ def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
     return Run(record, scenario=world.scenario)
 
 
-def series_by_name(
-    world: FluidWorld, names: Iterable[str]
+def columns_by_name(
+    world: FluidWorld, names: Iterable[str], cases: Sequence[FluidCase], of: Of
 ) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
-    """Series and facts of the recorded flows and links, shaped as in a record, and the name of the
-    scenario's flow of each row."""
-    series = recorded_series(world)
-    kept = [world.resolved.rows[k] for k in world.recorded]
+    """Series and facts of the recorded flows and links of the worlds of some scenarios of one kind,
+    shape [world, ...] and then as in a record; and the name of the scenario's flow of each row.
+
+    Args:
+        world: of the first scenario.
+        names: of series of `FlowSeries` and `LinkSeries`, and "time", "capacity", "count",
+            "packet_size".
+        cases, of: as in `FluidWorld.write_numbers`.
+    """
+    kept = [world.case.rows[k] for k in world.recorded]
     found = {
-        **vars(series.flows), **vars(series.links), "time": series.time,
-        "capacity": capacities(world.resolved, series.time),
+        **_binned(world, of), "time": _ends(world),
+        "capacity": np.stack([capacities(case.resolved, _ends(world)) for case in cases]),
         "count": np.array([row.spec.count for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
@@ -60,32 +68,55 @@ def series_by_name(
 
 def recorded_series(world: FluidWorld) -> Series:
     """The series of the run."""
-    n, scenario, kept = world.n_bins, world.scenario, world.recorded
-    ends = np.minimum(scenario.interval * np.arange(1, n + 1), scenario.duration)
-    widths = np.diff(ends, prepend=0.0)[:, None]
+    n, kept = world.n_bins, world.recorded
     totals = _totals(world)
-    bins = world.flow_bins[: len(kept)].T
+    found = {name: values[0] for name, values in _binned(world, alone).items()}
+    ends = _ends(world)
     on = ~(ends[:, None] > totals["finished"][kept])
     flows = FlowSeries(
-        **{name: np.where(on, bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")},
-        **{name: bins[name] * _counts(world)[kept] for name in AMOUNTS},
+        **{name: found[name] for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS)},
         **{name: totals[name][kept] for name in ("timeouts", "loss_events", "finished")},
         controller_states=states_of_flows(world.resolved.rows, kept, world.notes, slice(0, n), on),
     )
-    recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
-    found = {name: np.zeros((n, len(recorded))) for name in LINK_BIN.names or ()}
-    for column, index in enumerate(recorded):
-        if index in world.place:
-            for name, series in found.items():
-                series[:, column] = world.link_bins[name][world.place[index]]
     links = LinkSeries(
-        queue=found["waiting"] / widths,
-        busy=found["busy"] / widths,
-        **{name: found[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
+        **{name: found[name] for name in OF_LINKS},
         marks=found["marks"] if world.hops["ect"].any() else None,
         states=recorded_states(world.resolved.links, world.queues, slice(0, n)),
     )
     return Series(ends, flows, links, items=recorded_items(world), totals=totals)
+
+
+OF_LINKS = ("queue", "busy", "queue_max", "arrived", "drops", "sent_bits")
+
+
+def _ends(world: FluidWorld) -> NDArray[np.float64]:
+    """Ends of the bins, s."""
+    scenario = world.scenario
+    return np.minimum(scenario.interval * np.arange(1, world.n_bins + 1), scenario.duration)
+
+
+def _binned(world: FluidWorld, of: Of) -> dict[str, NDArray[np.float64]]:
+    """The series of recorded flows and links, shape [world, time, row or link]."""
+    ends, kept, counts = _ends(world), world.recorded, _counts(world)[world.recorded]
+    finished = np.full((len(of(world.w)), len(world.case.rows)), math.nan)
+    flows = world.resolved.flows
+    finished[:, : len(flows)] = of(world.flows)["finished"][:, : len(flows)]
+    on = ~(ends[:, None] > finished[:, None, kept])
+    bins = of(world.flow_bins)[:, : len(kept)].transpose(0, 2, 1)
+    found = {name: np.where(on, bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")}
+    found |= {name: bins[name] * counts for name in AMOUNTS}
+    recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
+    widths = np.diff(ends, prepend=0.0)[:, None]
+    of_links = of(world.link_bins)
+    for name in LINK_BIN.names or ():
+        series = np.zeros((len(of_links), world.n_bins, len(recorded)))
+        for column, index in enumerate(recorded):
+            if index in world.place:
+                series[:, :, column] = of_links[name][:, world.place[index]]
+        found[name] = series
+    found["queue"] = found.pop("waiting") / widths
+    found["busy"] /= widths
+    return found
 
 
 def _counts(world: FluidWorld) -> np.ndarray:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Names = tuple[list[str], list[str]]  # of flows and of recorded links
 
 Found = tuple["Means", Names] | Exception
-"""Means of scenarios, shape [scenario, flow] and [scenario, link], and the names of flows and links;
-or the error of a run."""
+"""Means of scenarios, shape [scenario, flow] and [scenario, link], and the names of flows and
+links; or the error of a run."""
 
 CHUNK = 250  # scenarios of other models in memory at a time
 

@@ -191,7 +191,9 @@ def _checks(record: type[Record]) -> tuple[tuple[str, Callable[..., Any], Any, A
     for f in fields(record):
         if f.init:
             check, default = f.metadata["check"], record._defaults.get(f.name, MISSING)
-            found.append((f.name, check, default, default if default is MISSING else check(f.name, default)))
+            found.append(
+                (f.name, check, default, default if default is MISSING else check(f.name, default))
+            )
     return tuple(found)
 
 

@@ -1,5 +1,8 @@
-"""Many scenarios in the fluid model. Those of one kind have worlds that are copies of one, and their
-numbers are columns: a world's objects are made once for all of them."""
+"""Many scenarios in the fluid model.
+
+Scenarios of one kind have worlds that are copies of one: its objects are made once for all of them,
+and the numbers in which they differ are written as columns.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ Numbered = tuple[int, "FluidCase"]
 LARGEST = 32  # worlds of a batch: their memory fits in a cache
 WORK = 5e6  # steps of flows in a batch; a quarter of a second
 HELD = 250  # scenarios that wait for others of their kind
+WAITING = 1  # batches of each thread that wait for it
 MOULDS = 16
 
 
@@ -78,7 +82,7 @@ def integrate_all(
             elif sum(map(len, waiting.values())) == HELD:
                 for kind in list(waiting):
                     begin(kind)
-            yield from finished(2 * jobs)
+            yield from finished((1 + WAITING) * jobs)
         for kind in list(waiting):
             begin(kind)
         yield from finished(0)
@@ -126,9 +130,7 @@ class _Batches:
             return self._moulds[kind]
 
     def _world(self, case: FluidCase) -> FluidWorld:
-        return FluidWorld(
-            case.scenario, self._steps, self._controllers, resolved=case.resolved
-        )
+        return FluidWorld(case.scenario, self._steps, self._controllers, resolved=case.resolved)
 
     def _alone(self, index: int, case: FluidCase) -> tuple[list[int], Any]:
         """Index and result of a case in a world of its own."""

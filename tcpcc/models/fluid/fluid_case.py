@@ -76,8 +76,9 @@ class FluidCase:
         resolved = self.resolved
         if resolved.workloads or resolved.changes:
             return None
+        scenario = self.scenario
         return (
-            self.scenario.duration, self.scenario.interval, len(self.scenario.net.links), tuple(self.kept),
+            scenario.duration, scenario.interval, len(scenario.net.links), tuple(self.kept),
             self.table_rows(dict.fromkeys(self.kept, SHORTEST_REACH)),
             *(_kind_of_link(link) for link in resolved.links),
             *(_kind_of_flow(flow) for flow in resolved.flows),
@@ -93,7 +94,15 @@ def _kind_of_link(link: Link) -> Hashable:
 def _kind_of_flow(flow: ResolvedFlow) -> Hashable:
     spec = flow.spec
     settings = spec if isinstance(spec, CBR) else _settings(spec)
-    return flow.name, flow.owner, flow.forward, flow.reverse, flow.controller, flow.recovery, settings
+    return (
+        flow.name,
+        flow.owner,
+        flow.forward,
+        flow.reverse,
+        flow.controller,
+        flow.recovery,
+        settings,
+    )
 
 
 _settings = attrgetter(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.jit import INTERPRETED
-from tcpcc.models.bins import LINK_BIN
 from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import states_of_flows
@@ -45,7 +44,7 @@ def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
 
 
 def columns_by_name(
-    world: FluidWorld, names: Iterable[str], cases: Sequence[FluidCase], of: Of
+    world: FluidWorld, names: Collection[str], cases: Sequence[FluidCase], of: Of
 ) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
     """Series and facts of the recorded flows and links of the worlds of some scenarios of one kind,
     shape [world, ...] and then as in a record; and the name of the scenario's flow of each row.
@@ -57,35 +56,46 @@ def columns_by_name(
         cases, of: as in `FluidWorld.write_numbers`.
     """
     kept = [world.case.rows[k] for k in world.recorded]
+    ends = _ends(world)
+    of_rates: dict[
+        tuple[float, ...], NDArray[np.float64]
+    ] = {}  # rates change in single worlds only
+    rates = [tuple(link.rate for link in case.resolved.links) for case in cases]
+    for key, case in zip(rates, cases, strict=True):
+        if key not in of_rates:
+            of_rates[key] = capacities(case.resolved, ends)
     found = {
-        **_binned(world, of), "time": _ends(world),
-        "capacity": np.stack([capacities(case.resolved, _ends(world)) for case in cases]),
+        "time": ends, "capacity": np.stack([of_rates[key] for key in rates]),
         "count": np.array([row.spec.count for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
-    return {name: found[name] for name in names}, [row.owner for row in kept]
+    found |= _binned(world, [name for name in names if name not in found], of)
+    return found, [row.owner for row in kept]
 
 
 def recorded_series(world: FluidWorld) -> Series:
     """The series of the run."""
     n, kept = world.n_bins, world.recorded
     totals = _totals(world)
-    found = {name: values[0] for name, values in _binned(world, alone).items()}
+    marks = ["marks"] if world.hops["ect"].any() else []
+    found = _binned(world, [*WINDOWS, *AMOUNTS, *OF_LINKS, *marks], alone)
+    found = {name: values[0] for name, values in found.items()}
     ends = _ends(world)
     on = ~(ends[:, None] > totals["finished"][kept])
     flows = FlowSeries(
-        **{name: found[name] for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS)},
+        **{name: found[name] for name in (*WINDOWS, *AMOUNTS)},
         **{name: totals[name][kept] for name in ("timeouts", "loss_events", "finished")},
         controller_states=states_of_flows(world.resolved.rows, kept, world.notes, slice(0, n), on),
     )
     links = LinkSeries(
         **{name: found[name] for name in OF_LINKS},
-        marks=found["marks"] if world.hops["ect"].any() else None,
+        marks=found.get("marks"),
         states=recorded_states(world.resolved.links, world.queues, slice(0, n)),
     )
     return Series(ends, flows, links, items=recorded_items(world), totals=totals)
 
 
+WINDOWS = ("cwnd", "ssthresh", "rtt")
 OF_LINKS = ("queue", "busy", "queue_max", "arrived", "drops", "sent_bits")
 
 
@@ -95,27 +105,32 @@ def _ends(world: FluidWorld) -> NDArray[np.float64]:
     return np.minimum(scenario.interval * np.arange(1, world.n_bins + 1), scenario.duration)
 
 
-def _binned(world: FluidWorld, of: Of) -> dict[str, NDArray[np.float64]]:
-    """The series of recorded flows and links, shape [world, time, row or link]."""
+def _binned(world: FluidWorld, names: Iterable[str], of: Of) -> dict[str, NDArray[np.float64]]:
+    """Series of recorded flows and links by name, shape [world, time, row or link]."""
     ends, kept, counts = _ends(world), world.recorded, _counts(world)[world.recorded]
-    finished = np.full((len(of(world.w)), len(world.case.rows)), math.nan)
-    flows = world.resolved.flows
-    finished[:, : len(flows)] = of(world.flows)["finished"][:, : len(flows)]
-    on = ~(ends[:, None] > finished[:, None, kept])
-    bins = of(world.flow_bins)[:, : len(kept)].transpose(0, 2, 1)
-    found = {name: np.where(on, bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")}
-    found |= {name: bins[name] * counts for name in AMOUNTS}
-    recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
     widths = np.diff(ends, prepend=0.0)[:, None]
-    of_links = of(world.link_bins)
-    for name in LINK_BIN.names or ():
-        series = np.zeros((len(of_links), world.n_bins, len(recorded)))
-        for column, index in enumerate(recorded):
-            if index in world.place:
-                series[:, :, column] = of_links[name][:, world.place[index]]
-        found[name] = series
-    found["queue"] = found.pop("waiting") / widths
-    found["busy"] /= widths
+    flows = of(world.flow_bins)[:, : len(kept)].transpose(0, 2, 1)
+    recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
+    n = len(world.resolved.flows)
+    finished = np.full((len(flows), len(world.case.rows)), math.nan)
+    finished[:, :n] = of(world.flows)["finished"][:, :n]
+    finished = finished[:, None, kept]
+    found = {}
+    for name in names:
+        if name in WINDOWS:
+            found[name] = flows[name].copy()
+            if not np.isnan(finished).all():
+                found[name][ends[:, None] > finished] = np.nan
+        elif name in AMOUNTS:
+            found[name] = flows[name] * counts
+        else:
+            series = of(world.link_bins)["waiting" if name == "queue" else name]
+            found[name] = values = np.zeros((len(series), world.n_bins, len(recorded)))
+            for column, index in enumerate(recorded):
+                if index in world.place:
+                    values[:, :, column] = series[:, world.place[index]]
+            if name in ("queue", "busy"):
+                values /= widths
     return found
 
 

@@ -11,10 +11,10 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tcpcc.scenario.traffic import CBR
 
@@ -25,9 +25,6 @@ ECT = {"off": 0, "classic": 1, "accurate": 1, "l4s": 2}
 if TYPE_CHECKING:
     from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
-
-    #: Of a flow: its links there and back, start, rate if it is constant, ACKs' share of its bytes.
-    _Traffic = tuple[tuple[int, ...], tuple[int, ...], float, float | None, float]
 
 
 @dataclass
@@ -54,61 +51,65 @@ class Route:
         return sum(self.before) + self.after
 
 
+@dataclass(frozen=True)
+class _Traffic:
+    """A scenario, compared by all that decides which of its links can hold a queue."""
+
+    resolved: Resolved = field(compare=False)
+    links: tuple[Any, ...]
+    flows: tuple[Any, ...]
+
+
 def queueing_links(resolved: Resolved) -> list[int]:
     """Indices of the links that can hold a queue, in an order in which data passes them."""
-    links = tuple((link.rate, _always_queues(link)) for link in resolved.links)
+    links = tuple(
+        (x.rate, x.record, x.variable, x.loss > 0, math.isfinite(x.buffer), x.queue.discipline)
+        for x in resolved.links
+    )
     flows = tuple(
-        (
-            flow.forward,
-            flow.reverse,
-            flow.spec.start,
-            flow.spec.rate if isinstance(flow.spec, CBR) else None,
-            flow.spec.ack_size / flow.spec.packet_size,
-        )
-        for flow in resolved.flows
-    )
-    return list(_queueing_links(links, flows))
-
-
-def _always_queues(link: Link) -> bool:
-    """Whether a link is kept whatever arrives."""
-    discipline = link.queue.discipline
-    return (
-        bool(link.record)
-        or link.variable
-        or link.loss > 0
-        or math.isfinite(link.buffer)
-        or discipline.fluid_rule is not None
-        or discipline.decides_by_packet
-    )
+        (f.forward, f.reverse, f.spec.start, f.spec.packet_size, f.spec.ack_size,
+         isinstance(f.spec, CBR) and f.spec.rate)
+        for f in resolved.flows
+    )  # fmt: skip
+    return list(_queueing_links(_Traffic(resolved, links, flows)))
 
 
 @lru_cache(maxsize=128)
-def _queueing_links(
-    links: tuple[tuple[float, bool], ...], flows: tuple[_Traffic, ...]
-) -> tuple[int, ...]:
-    loads = _loads([rate for rate, _ in links], flows)
+def _queueing_links(traffic: _Traffic) -> list[int]:
+    resolved = traffic.resolved
+    rates = [link.rate for link in resolved.links]
+    loads = _loads(resolved)
     kept = [
         i
-        for i, (rate, always) in enumerate(links)
-        if i in loads and (always or sum(loads[i].values()) > rate * (1 + 1e-9))
+        for i, link in enumerate(resolved.links)
+        if i in loads
+        and (
+            link.record
+            or link.variable
+            or link.loss > 0
+            or math.isfinite(link.buffer)
+            or link.queue.discipline.fluid_rule is not None
+            or link.queue.discipline.decides_by_packet
+            or sum(loads[i].values()) > rates[i] * (1 + 1e-9)
+        )
     ]
-    return tuple(_in_order(flows, kept))
+    return _in_order(resolved, kept)
 
 
-def _loads(
-    rates: list[float], flows: Sequence[_Traffic]
-) -> dict[int, dict[tuple[str, int], float]]:
+def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
     """For each link, the highest arrival rate in bit/s from each previous link or sender.
 
     Traffic that has passed a link is at most as fast as the link. A sender in slow start is at most
     twice as fast as its share of the slowest link on its path.
     """
-    users = Counter(i for forward, *_ in flows for i in forward)
-    narrowest = [min(forward, key=lambda i: (rates[i], -users[i])) for forward, *_ in flows]
+    links = resolved.links
+    users = Counter(i for flow in resolved.flows for i in flow.forward)
+    narrowest = [
+        min(flow.forward, key=lambda i: (links[i].rate, -users[i])) for flow in resolved.flows
+    ]
     starts: dict[int, list[float]] = {}
-    for (_, _, start, *_), narrow in zip(flows, narrowest, strict=True):
-        starts.setdefault(narrow, []).append(start)
+    for flow, narrow in zip(resolved.flows, narrowest, strict=True):
+        starts.setdefault(narrow, []).append(flow.spec.start)
     for times in starts.values():
         times.sort()
     loads: dict[int, dict[tuple[str, int], float]] = {}
@@ -117,28 +118,28 @@ def _loads(
         sources = loads.setdefault(link, {})
         sources[source] = max(sources.get(source, 0.0), rate)
 
-    for k, (flow, narrow) in enumerate(zip(flows, narrowest, strict=True)):
-        forward, reverse, start, constant, acks = flow
-        source = ("flow", k)
-        rate = constant
-        if rate is None:
-            rate = 2 * rates[narrow] / bisect_right(starts[narrow], start)
-        for i in forward:
+    for k, (flow, narrow) in enumerate(zip(resolved.flows, narrowest, strict=True)):
+        if isinstance(flow.spec, CBR):
+            source, rate = ("flow", k), flow.spec.rate
+        else:
+            sharing = bisect_right(starts[narrow], flow.spec.start)
+            source, rate = ("flow", k), 2 * links[narrow].rate / sharing
+        for i in flow.forward:
             add(i, source, rate)
-            if rates[i] < rate:
-                source, rate = ("link", i), rates[i]
-        rate *= acks
-        for i in reverse:
+            if links[i].rate < rate:
+                source, rate = ("link", i), links[i].rate
+        rate *= flow.spec.ack_size / flow.spec.packet_size
+        for i in flow.reverse:
             add(i, (f"acks, {source[0]}", source[1]), rate)
     return loads
 
 
-def _in_order(flows: Sequence[_Traffic], kept: list[int]) -> list[int]:
+def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
     """`kept`, sorted so that a link precedes the links that it feeds, except in cycles."""
     wanted = set(kept)
     feeds: dict[int, set[int]] = {i: set() for i in kept}
-    for forward, reverse, *_ in flows:
-        way = [i for i in (*forward, *reverse) if i in wanted]
+    for flow in resolved.flows:
+        way = [i for i in (*flow.forward, *flow.reverse) if i in wanted]
         for a, b in pairwise(way):
             feeds[a].add(b)
     order: list[int] = []

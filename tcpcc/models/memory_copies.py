@@ -30,6 +30,7 @@ class Mould:
     """
 
     def __init__(self, world: Any) -> None:
+        self.world = world
         owners = {id(one): one for one in (_owner(a) for _, a in arrays_of(world)) if one.nbytes}
         self._arrays = sorted(owners.values(), key=lambda array: array.ctypes.data)
         self._begins = np.array([array.ctypes.data for array in self._arrays])
@@ -43,11 +44,6 @@ class Mould:
         self._pointers = np.flatnonzero((k >= 0) & (self._words <= (self._begins + sizes)[k]))
         k = k[self._pointers]
         self._words[self._pointers] += self._places[k] - self._begins[k]
-
-    @property
-    def nbytes(self) -> int:
-        """Size of a copy."""
-        return self._words.nbytes
 
     def copies(self, n: int) -> Of:
         """Make `n` copies. They exist as long as the function that returns their arrays."""
@@ -86,7 +82,7 @@ def arrays_of(
         yield name, value
         return
     if isinstance(value, Mapping):
-        parts = [(str(key), part) for key, part in value.items()]
+        parts = [(str(key), part) for key, part in list(value.items())]  # another thread may add
     elif isinstance(value, list | tuple):
         parts = [(str(key), part) for key, part in enumerate(value)]
     elif type(value).__module__.startswith("tcpcc.models."):

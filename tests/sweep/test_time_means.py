@@ -153,7 +153,6 @@ def test_ctrl_c_hands_over_the_means_so_far(monkeypatch):
         return make(50).replace(seed=seed)
 
     monkeypatch.setattr(fluid_batch, "LARGEST", 1)
-    monkeypatch.setattr(fluid_batch, "WAITING", 0)
     with pytest.raises(tc.errors.SweepInterrupted, match="interrupted with 1 of 4 runs") as error:
         tc.sweep(made, "means", model="fluid", jobs=1, seed=[1, 2, 3, 4])
     assert np.isfinite(error.value.finished.queue.values[:, 0]).tolist() == [1, 0, 0, 0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import groupby
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 
 Read = Callable[[FluidWorld, Sequence["FluidCase"], Of], Any]
 Numbered = tuple[int, "FluidCase"]
+Found = list[tuple[list[int], Any]]
 
 LARGEST = 32  # worlds of a batch: their memory fits in a cache
 WORK = 5e6  # steps of flows in a batch; a quarter of a second
 HELD = 250  # scenarios that wait for others of their kind
-WAITING = 1  # batches of each thread that wait for it
 MOULDS = 16
 
 
@@ -53,38 +52,34 @@ def integrate_all(
     """
     batches = _Batches(read, steps)
     waiting: dict[Hashable, list[Numbered]] = {}
-    running: set[Future[list[tuple[list[int], Any]]]] = set()
-    pool = ThreadPoolExecutor(jobs)
+    running: set[Future[Found]] = set()
+
+    def begin(*kinds: Hashable) -> None:
+        running.update(pool.submit(batches.run, waiting.pop(kind)) for kind in kinds)
 
     def finished(most: int) -> Iterator[tuple[list[int], Any]]:
         """Results, until at most so many batches are running."""
         while len(running) > most:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            running.difference_update(done)
-            for future in done:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                running.remove(future)
                 yield from future.result()
 
-    def begin(kind: Hashable) -> None:
-        running.add(pool.submit(batches.run, kind, waiting.pop(kind)))
-
+    pool = ThreadPoolExecutor(jobs)
     try:
         for index, scenario in enumerate(scenarios):
             try:
                 case = case_of(scenario, steps, senders)
-                kind = case.kind()
             except Exception as error:
                 yield [index], error
                 continue
-            mine = waiting.setdefault(kind, [])
+            mine = waiting.setdefault(case.kind, [])
             mine.append((index, case))
-            if kind is None or len(mine) == LARGEST or len(mine) * case.work >= WORK:
-                begin(kind)
+            if case.kind is None or len(mine) == LARGEST or len(mine) * case.work >= WORK:
+                begin(case.kind)
             elif sum(map(len, waiting.values())) == HELD:
-                for kind in list(waiting):
-                    begin(kind)
-            yield from finished((1 + WAITING) * jobs)
-        for kind in list(waiting):
-            begin(kind)
+                begin(*waiting)
+            yield from finished(jobs)
+        begin(*waiting)
         yield from finished(0)
     finally:
         pool.shutdown(cancel_futures=True)
@@ -96,50 +91,48 @@ class _Batches:
     def __init__(self, read: Read, steps: float) -> None:
         self._read, self._steps = read, steps
         self._controllers = ControllerMemory()
-        self._moulds: dict[Hashable, tuple[FluidWorld, Mould]] = {}
-        self._lock = Lock()
+        self._moulds: dict[Hashable, Mould] = {}
 
-    def run(self, kind: Hashable, numbered: list[Numbered]) -> list[tuple[list[int], Any]]:
+    def run(self, numbered: list[Numbered]) -> Found:
         """Indices and results of cases of one kind."""
-        if len(numbered) == 1 and kind not in self._moulds:
-            return [self._alone(*numbered[0])]
         numbered.sort(key=lambda one: one[1].end)
         cases = [case for _, case in numbered]
-        try:
-            world, mould = self._mould(kind, cases[0])
-        except Exception:  # of each world its own
-            return [self._alone(*one) for one in numbered]
-        of = mould.copies(len(cases))
-        world.write_numbers(cases, of)
-        is_done = _run(of(world.w)[:, 0], [case.end for case in cases])
-        found = [self._alone(*numbered[k]) for k in np.flatnonzero(~is_done)]
-        done = np.flatnonzero(is_done)
-        if len(done):
-            cases = [cases[k] for k in done]
-            columns = of if is_done.all() else lambda array: of(array)[done]
-            found.append(([numbered[k][0] for k in done], self._read(world, cases, columns)))
+        done = np.zeros(len(cases), bool)
+        found: Found = []
+        mould = self._mould(cases[0]) if len(cases) > 1 else None
+        if mould is not None:
+            of = mould.copies(len(cases))
+            mould.world.write_numbers(cases, of)
+            done = _run(of(mould.world.w)[:, 0], [case.end for case in cases])
+            mine = np.flatnonzero(done).tolist()
+            those = of if done.all() else lambda array: of(array)[done]
+            if mine:
+                result = self._read(mould.world, [cases[k] for k in mine], those)
+                found.append(([numbered[k][0] for k in mine], result))
+        for k in np.flatnonzero(~done).tolist():
+            index, case = numbered[k]
+            try:
+                world = self._world(case)
+                world.run(world.end)
+                found.append(([index], self._read(world, [case], alone)))
+            except Exception as error:
+                found.append(([index], error))
         return found
 
-    def _mould(self, kind: Hashable, case: FluidCase) -> tuple[FluidWorld, Mould]:
-        with self._lock:
-            if kind not in self._moulds:
-                world = self._world(case)
-                while len(self._moulds) >= MOULDS:
-                    del self._moulds[next(iter(self._moulds))]
-                self._moulds[kind] = world, Mould(world)
-            return self._moulds[kind]
+    def _mould(self, case: FluidCase) -> Mould | None:
+        """That of the case's kind; None if its world has an error."""
+        mould = self._moulds.get(case.kind)
+        if mould is None:
+            if len(self._moulds) == MOULDS:
+                self._moulds.clear()
+            try:
+                mould = self._moulds[case.kind] = Mould(self._world(case))
+            except Exception:  # which each case raises with its own numbers
+                return None
+        return mould
 
     def _world(self, case: FluidCase) -> FluidWorld:
         return FluidWorld(case.scenario, self._steps, self._controllers, resolved=case.resolved)
-
-    def _alone(self, index: int, case: FluidCase) -> tuple[list[int], Any]:
-        """Index and result of a case in a world of its own."""
-        try:
-            world = self._world(case)
-            world.run(world.end)
-            return [index], self._read(world, [world.case], alone)
-        except Exception as error:
-            return [index], error
 
 
 def _run(w: np.ndarray, ends: Sequence[int]) -> np.ndarray:
@@ -156,6 +149,6 @@ def _run(w: np.ndarray, ends: Sequence[int]) -> np.ndarray:
                 run_steps(address(here[begin:]), stop - begin, end)
                 begin = stop
             except ArithmeticError:
-                stopped = (w["k"] < end) & (w["need"] == 0)
-                begin += int(stopped[begin:].argmax()) + 1
+                failed = (w["k"] < end) & (w["need"] == 0)
+                begin += int(failed[begin:].argmax()) + 1
     return w["k"] == np.array(ends)

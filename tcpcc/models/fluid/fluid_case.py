@@ -40,6 +40,8 @@ class FluidCase:
         routes: over these links, of each of the `rows`.
         step: the time step, s.
         end, n_bins: number of steps and of recording intervals.
+        kind: equal for scenarios whose worlds differ in nothing but the numbers that
+            `FluidWorld.write_numbers` writes; None if only an equal scenario has such a world.
     """
 
     def __init__(self, scenario: Scenario, resolved: Resolved, steps: float) -> None:
@@ -51,18 +53,11 @@ class FluidCase:
         self.step = step_of(resolved, self.routes, scenario.interval, steps)
         self.end = math.ceil(scenario.duration / self.step - 1e-9)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
-
-    @property
-    def work(self) -> int:
-        """Steps of all flows."""
-        return self.end * len(self.resolved.flows)
-
-    @property
-    def ahead(self) -> int:
-        """Rows of the tables for steps of the future."""
+        self.work = self.end * len(resolved.flows)  # steps of all flows
         delays = max((route.base_rtt for route in self.routes), default=0.0)
-        delays += sum(change.spec.delay or 0.0 for change in self.resolved.changes)
-        return math.ceil(delays / self.step) + len(self.kept) + 1
+        delays += sum(change.spec.delay or 0.0 for change in resolved.changes)
+        self.ahead = math.ceil(delays / self.step) + len(self.kept) + 1  # rows of future steps
+        self.kind = self._kind()
 
     def table_rows(self, reach: dict[int, int]) -> int:
         """Rows of the tables: a power of two, for the longest round trip of what waits for at most
@@ -70,9 +65,7 @@ class FluidCase:
         waits = max((sum(reach[k] for k in route.links) for route in self.routes), default=0)
         return 1 << math.ceil(math.log2(1.5 * (self.ahead + waits) + 64))
 
-    def kind(self) -> Hashable:
-        """Equal for scenarios whose worlds differ in nothing but the numbers that
-        `FluidWorld.write_numbers` writes; None if only an equal scenario has such a world."""
+    def _kind(self) -> Hashable:
         resolved = self.resolved
         if resolved.workloads or resolved.changes:
             return None

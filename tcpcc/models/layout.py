@@ -11,10 +11,9 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tcpcc.scenario.traffic import CBR
 
@@ -51,32 +50,8 @@ class Route:
         return sum(self.before) + self.after
 
 
-@dataclass(frozen=True)
-class _Traffic:
-    """A scenario, compared by all that decides which of its links can hold a queue."""
-
-    resolved: Resolved = field(compare=False)
-    links: tuple[Any, ...]
-    flows: tuple[Any, ...]
-
-
 def queueing_links(resolved: Resolved) -> list[int]:
     """Indices of the links that can hold a queue, in an order in which data passes them."""
-    links = tuple(
-        (x.rate, x.record, x.variable, x.loss > 0, math.isfinite(x.buffer), x.queue.discipline)
-        for x in resolved.links
-    )
-    flows = tuple(
-        (f.forward, f.reverse, f.spec.start, f.spec.packet_size, f.spec.ack_size,
-         isinstance(f.spec, CBR) and f.spec.rate)
-        for f in resolved.flows
-    )  # fmt: skip
-    return list(_queueing_links(_Traffic(resolved, links, flows)))
-
-
-@lru_cache(maxsize=128)
-def _queueing_links(traffic: _Traffic) -> list[int]:
-    resolved = traffic.resolved
     rates = [link.rate for link in resolved.links]
     loads = _loads(resolved)
     kept = [

@@ -57,15 +57,11 @@ def columns_by_name(
     """
     kept = [world.case.rows[k] for k in world.recorded]
     ends = _ends(world)
-    of_rates: dict[
-        tuple[float, ...], NDArray[np.float64]
-    ] = {}  # rates change in single worlds only
     rates = [tuple(link.rate for link in case.resolved.links) for case in cases]
-    for key, case in zip(rates, cases, strict=True):
-        if key not in of_rates:
-            of_rates[key] = capacities(case.resolved, ends)
+    alike = dict(zip(rates, cases, strict=True))  # a case with changes is alone
+    capacity = {key: capacities(case.resolved, ends) for key, case in alike.items()}
     found = {
-        "time": ends, "capacity": np.stack([of_rates[key] for key in rates]),
+        "time": ends, "capacity": np.stack([capacity[key] for key in rates]),
         "count": np.array([row.spec.count for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
@@ -119,8 +115,7 @@ def _binned(world: FluidWorld, names: Iterable[str], of: Of) -> dict[str, NDArra
     for name in names:
         if name in WINDOWS:
             found[name] = flows[name].copy()
-            if not np.isnan(finished).all():
-                found[name][ends[:, None] > finished] = np.nan
+            found[name][ends[:, None] > finished] = np.nan
         elif name in AMOUNTS:
             found[name] = flows[name] * counts
         else:

@@ -114,9 +114,10 @@ class _Batches:
             try:
                 world = self._world(case)
                 world.run(world.end)
-                found.append(([index], self._read(world, [case], alone)))
             except Exception as error:
                 found.append(([index], error))
+                continue
+            found.append(([index], self._read(world, [case], alone)))
         return found
 
     def _mould(self, case: FluidCase) -> Mould | None:

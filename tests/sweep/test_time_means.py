@@ -108,7 +108,7 @@ def test_scenarios_are_alike():
     with pytest.raises(tc.ScenarioError, match="unknown model 'fluidd': did you mean 'fluid'"):
         tc.sweep(make, "means", model="fluidd", buffer=[10])
     for alphas in ([1], [1, 2]):  # in a world of its own, and in a batch
-        with pytest.raises(tc.ScenarioError, match="^after = 25: no bin ends later"):
+        with pytest.raises(tc.ScenarioError, match=r"^after = 25: no bin ends later"):
             tc.sweep(make, "means", model="fluid", buffer=[50], alpha=alphas, after=25)
     with pytest.raises(tc.ScenarioError, match='after = 5: must be 0, except with keep="means"'):
         tc.sweep(make, tc.Run.jain_index, buffer=[10], after=5)

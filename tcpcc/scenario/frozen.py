@@ -184,8 +184,17 @@ def arguments(record: type) -> tuple[str, ...]:
 
 
 @functools.cache
-def _checks(record: type) -> tuple[tuple[str, Callable[..., Any]], ...]:
-    return tuple((f.name, f.metadata["check"]) for f in fields(record) if f.init)
+def _checks(record: type[Record]) -> tuple[tuple[str, Callable[..., Any], Any, Any], ...]:
+    """Name and check of each setting, its default and what is kept of it: most settings have their
+    default."""
+    found = []
+    for f in fields(record):
+        if f.init:
+            check, default = f.metadata["check"], record._defaults.get(f.name, MISSING)
+            found.append(
+                (f.name, check, default, default if default is MISSING else check(f.name, default))
+            )
+    return tuple(found)
 
 
 @functools.cache
@@ -206,8 +215,9 @@ class Record:
     def _keep(self, values: Mapping[str, Any]) -> None:
         """Checks each setting, then all together."""
         kind: Any = type(self)
-        for name, check in _checks(kind):
-            object.__setattr__(self, name, check(name, values[name]))
+        for name, check, default, kept in _checks(kind):
+            value = values[name]
+            object.__setattr__(self, name, kept if value is default else check(name, value))
         self._check()
 
     def _check(self) -> None:

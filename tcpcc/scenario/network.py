@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tcpcc import rich
@@ -362,13 +363,18 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
     if isinstance(queue, QueueSpec):
         return queue
     if queue is None:
-        from tcpcc.queues import DropTail
-
-        return DropTail()
+        return _drop_tail()
     if isinstance(queue, str):
         return QueueSpec(queue, ())
     name, params = name_and_params("queue", queue, "a queue discipline such as tc.queues.RED(...)")
     return QueueSpec(name, number_pairs("queue", params, QUEUES.find(name).params))
+
+
+@cache
+def _drop_tail() -> QueueSpec:
+    from tcpcc.queues import DropTail
+
+    return DropTail()
 
 
 def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:

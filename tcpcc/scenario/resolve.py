@@ -378,7 +378,7 @@ def _access_links(
     host, sink = f"{name}:source", f"{name}:sink"
 
     def link(src: str, dst: str, delay: float, end: str) -> Link:
-        return _own_link(rate, delay)._with(src=src, dst=dst, name=f"{name}:{end}")
+        return _named_link(rate, delay, src, dst, f"{name}:{end}")
 
     source_side = [link(host, nodes[0], near, "access")]
     sink_side = [link(nodes[-1], sink, delay, "egress")] if net.access else []
@@ -393,6 +393,11 @@ def _access_links(
 def _own_link(rate: float, delay: float) -> Link:
     """An access link without its ends and name; cached, so that equal links are checked once."""
     return Link("host", "node", rate=rate, delay=delay, record=False)
+
+
+@lru_cache(maxsize=4096)
+def _named_link(rate: float, delay: float, src: str, dst: str, name: str) -> Link:
+    return _own_link(rate, delay)._with(src=src, dst=dst, name=name)
 
 
 def _processing_link(seconds: float, name: str, node: str) -> Link:

@@ -20,8 +20,9 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.fluid import STEPS
 from tcpcc.models.fluid import fluid_records as r
+from tcpcc.models.fluid.fluid_case import SHORTER, TRIED
 from tcpcc.models.fluid.fluid_step import run_steps
-from tcpcc.models.fluid.fluid_world import SHORTER, TRIED, FluidWorld
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.layout import SENSIBLE, queueing_links
 from tcpcc.scenario import CBR, Scenario
 

@@ -4,9 +4,10 @@ Their rules are called for the fluid of each hop, which they see with the mean o
 """
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
+from tcpcc.models.bit_sets import next_of
 from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, words_of_hop
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
-from tcpcc.models.fluid.fluid_records import arrives, hop_at
+from tcpcc.models.fluid.fluid_records import arrives, hop_at, present
 from tcpcc.models.header_layout import note_words
 from tcpcc.models.notes import note_state
 from tcpcc.models.queue_memory import apply_discipline, run_timer
@@ -34,16 +35,20 @@ def arrive_in_amounts(w, x, now, packets):
     q.idle = x.idle
     if packets > 0:
         x.idle = 0.0
-    for h in range(x.first, x.first + x.n):
+    here = present(x, w.k)
+    i = next_of(here, 0, x.n)
+    while i < x.n:
+        h = x.first + i
         hop = hop_at(w.hops, h)
-        amount = arrives(w, h).value
+        amount = arrives(x, h).value
         if amount > 0:
-            words = words_of_hop(w, w.k, h)
+            words = words_of_hop(w, x, w.k, h)
             show_hop(x, hop, amount * hop.count, words)
             apply_discipline(x, w.b)
             q.idle = 0.0
             if hop.sees != 0:
                 note_words(x, words)
+        i = next_of(here, i + 1, x.n)
 
 
 @not_inlined

@@ -14,6 +14,7 @@ from tcpcc.engine.jit import Records, address, record_view
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
+from tcpcc.models.bit_sets import words_for
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.conversation_items import lay_out_writes
@@ -55,6 +56,9 @@ SHORTER = 0.2  # part of a step
 TRIED = 100  # steps
 SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
 
+#: Laws of recovery that need the packets sent and retransmitted at steps of the past.
+KNOWS_REPAIRS = ("sack", "prr", "rack")
+
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
     "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
@@ -80,6 +84,10 @@ def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: flo
     parts = np.unique(np.linspace(least, most, int(min(most - least + 1, TRIED))).round())
     each = np.array([route.base_rtt for route, _ in closed])[:, None] * parts / interval
     return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
+
+
+def _power_of_two(least: float) -> int:
+    return 1 << math.ceil(math.log2(least))
 
 
 def _acks_for(settings: Transport) -> float:
@@ -111,7 +119,10 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["pacing"], row["wake"] = (place_of(controller, x) for x in ("pacing_rate", "wake_at"))
     row["n_stamps"] = len(controller.stamps)
     row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
-    row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
+    if row["reads_packets"]:
+        row["n_history"] = r.N_TOTALS + len(controller.stamps)
+    elif recovery.law in KNOWS_REPAIRS:
+        row["n_history"] = r.DELIVERED_BY
     return rows
 
 
@@ -167,8 +178,8 @@ class FluidWorld:
         self.hops: Records = np.zeros(0, r.HOP)
         self.columns: dict[tuple[int, int], int] = {}  # of each hop of a flow
         self.ways: list[np.ndarray] = []  # of each flow the columns of its hops
-        self.tables: dict[str, np.ndarray] = {}
-        self.histories: dict[int, np.ndarray] = {}  # of flows whose controller reads packets
+        self.tables: dict[Any, np.ndarray] = {}  # by name, or by name and place of the link
+        self.histories: dict[int, np.ndarray] = {}  # of flows that keep totals of the past
         self._lay_out_queues()
         for i, flow in enumerate(flows):
             self.lay_out_flow(self.flows, i, i, flow)
@@ -276,11 +287,13 @@ class FluidWorld:
         self.hops["next"] = [
             -1 if i in self.as_packets else columns.get((i, j + 1), -1) for _, i, j in passed
         ]
+        if passed:
+            self.hops["next_link"] = self.hops["queue"][self.hops["next"]]
         of_queue = np.array([queue for queue, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
-        self._lay_out_tables(now, kept)
+        self._lay_out_tables()
         self._lay_out_changes()
 
     def lay_out_delays(self, row: Any, hops: Any, mine: np.ndarray, route: Route) -> None:
@@ -415,82 +428,80 @@ class FluidWorld:
         w = self.w[0]
         w["step"], w["per_second"] = self.step, 1 / self.step
         self.links["reach"] = SHORTEST_REACH
-        w["mask"] = self._rows() - 1
         w["end"], w["steps_per_bin"] = self.end, round(self.scenario.interval / self.step)
         w["queues"], w["n_queues"] = address(self.links), len(self.links)
         w["items"] = address(self.items)
         seed_stream(w, self.scenario.seed, "fluid")
 
-    def _rows(self) -> int:
-        """Rows of the tables: a power of two, for the longest round trip of what waits."""
+    def _set_rows(self) -> None:
+        """Rows of the tables, powers of two: of the past for the longest round trip of what waits;
+        of the future for the longest delay; of a link for what waits there and for a delay."""
         delays = max((x.base_rtt for x in self.routes), default=0.0)
         delays += sum(c.spec.delay or 0.0 for c in self.resolved.changes)
         self.ahead = math.ceil(delays / self.step) + len(self.kept) + 1
         reach = self.links["reach"]
         waits = max((sum(reach[self.place[k]] for k in x.links) for x in self.routes), default=0)
-        return 1 << math.ceil(math.log2(1.5 * (self.ahead + waits) + 64))
+        self.w["mask"] = _power_of_two(1.5 * (self.ahead + waits) + 64) - 1
+        self.links["mask"] = [_power_of_two(self.ahead + n + 2) - 1 for n in reach.tolist()]
 
-    def _lengthen_tables(self) -> None:
-        """Make room for longer waits."""
-        old, rows = int(self.w["mask"][0]) + 1, self._rows()
-        if rows == old:
-            return
-        k = int(self.w["k"][0])
-        kept = {False: np.arange(old) + k + self.ahead - old, True: np.arange(old) + k - old}
-        self.w["mask"] = rows - 1
+    def _shapes(self) -> dict[Any, tuple[int, ...]]:
+        """Shapes of the tables, rows first."""
+        w, n = self.w[0], self.headers.n_words
+        rows, flows = int(w["mask"]) + 1, len(self.flows)
+        shapes: dict[Any, tuple[int, ...]] = {"waits": (rows, len(self.links))}
+        shapes |= {name: (flows, rows + r.SPARE) for name in ("acked", "losses", "marks")}
+        shapes |= {"returned": (rows, words_for(flows)), "returned_words": (rows, flows, n)}
+        shapes |= {"syn_words": (1, flows, n), "own_words": (1, 1, n)}
+        shapes |= {"awake": (1, words_for(flows))}
+        for k, x in enumerate(self.links):
+            here, hops = int(x["mask"]) + 1, int(x["n"])
+            of_link: dict[str, tuple[int, ...]] = {"bits": (here, 1), "gaps": (here, 1)}
+            of_link |= {name: (hops, here + r.SPARE) for name in r.HOP_TABLES}
+            of_link |= {"present": (here, words_for(hops)), "hop_words": (here, hops, n)}
+            of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
+            of_link |= {"arrives": (1, hops), "recent": (1, hops), "carried_words": (1, hops, n)}
+            shapes |= {(name, k): shape for name, shape in of_link.items()}
+        return shapes
 
-        def longer(table: np.ndarray, is_past: bool) -> np.ndarray:
-            new = np.zeros((rows, *table.shape[1:]))
-            steps = kept[is_past]
-            new[steps & (rows - 1)] = table[steps & (old - 1)]
-            return new
-
-        for name, table in self.tables.items():
-            if len(table) == old:
-                self.tables[name] = longer(table, name in r.OF_PAST)
-                self.w[name] = address(self.tables[name])
-        for i, history in self.histories.items():
-            self.histories[i] = longer(history, True)
-            self.flows["history"][i] = address(self.histories[i])
-        self._lay_out_ways()
-
-    def _lay_out_tables(self, now: np.ndarray, before: np.ndarray) -> None:
-        """Make the tables; hops that are at `now` were in the columns `before`."""
-        w = self.w[0]
-        rows, n = int(w["mask"]) + 1, self.headers.n_words
-        hops, flows = len(self.hops), len(self.flows)
-        shapes: dict[str, tuple[int, ...]] = {name: (rows, hops) for name in r.HOP_TABLES}
-        if not self.packet_links:
-            shapes["hop_waits"] = rows, 0
-        shapes |= {name: (1, hops) for name in r.OF_HOPS}
-        shapes |= {name: (rows, flows) for name in r.FLOW_TABLES}
-        shapes |= {name: (rows, len(self.links)) for name in r.QUEUE_TABLES}
-        shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
-        shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
-        shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
-        over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
+    def _lay_out_tables(self) -> None:
+        """Make the tables, or make them longer or wider: what is new is at the end."""
+        self._set_rows()
+        shapes = self._shapes()
         ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
         memory, begin = np.zeros(ends_at[-1]), 0
         base = address(memory)
-        for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
-            table, old = memory[begin:end].reshape(shape), self.tables.get(name)
-            if old is not None and old.shape[1] and name in over_hops:
-                table[:, now] = old[:, before]
-            elif old is not None:
-                table[:, : old.shape[1]] = old
-            self.tables[name] = table
-            w[name] = base + r.NUMBER * begin
+        for (key, shape), end in zip(shapes.items(), ends_at, strict=True):
+            table, old = memory[begin:end].reshape(shape), self.tables.get(key)
+            row, name = (self.w[0], key) if isinstance(key, str) else (self.links[key[1]], key[0])
+            if old is not None:
+                if name in r.IN_COLUMNS:
+                    self._copy_rows(old.T[: -r.SPARE], table.T[: -r.SPARE], False)
+                else:
+                    self._copy_rows(old, table, name in r.OF_PAST)
+            self.tables[key] = table
+            row[name] = base + r.NUMBER * begin
             begin = end
-        w["n_words"] = n
-        self._lay_out_ways()
+        w = self.w[0]
+        for i in np.flatnonzero(self.flows["n_history"]).tolist():
+            past = self.histories.get(i)
+            if past is None or len(past) <= w["mask"]:
+                history = np.zeros((int(w["mask"]) + 1, self.flows["n_history"][i]))
+                if past is not None:
+                    self._copy_rows(past, history, True)
+                self.histories[i] = history
+                self.flows["history"][i] = address(history)
+        self._lay_out_waits()
         self._lay_out_words()
-        for i in np.flatnonzero(self.flows["reads_packets"]).tolist():
-            if i not in self.histories:
-                self.histories[i] = np.zeros((rows, self.flows["n_history"][i]))
-                self.flows["history"][i] = address(self.histories[i])
         for name, array in (("flows", self.flows), ("hops", self.hops)):
             w[name], w[f"n_{name}"] = address(array), len(array)
-        w["acts_at"] = address(self.acts_at)
+        w["n_words"], w["acts_at"], w["soonest"] = self.headers.n_words, address(self.acts_at), 0
+
+    def _copy_rows(self, old: np.ndarray, new: np.ndarray, is_past: bool) -> None:
+        """Copy the rows of the steps that a table has, to their places in a larger one."""
+        if old.any():  # reading zeros needs no memory
+            steps = np.arange(len(old)) + int(self.w["k"][0]) - len(old)
+            steps += 0 if is_past else self.ahead
+            new[steps & (len(new) - 1), : old.shape[1]] = old[steps & (len(old) - 1)]
 
     def _lay_out_words(self) -> None:
         """Which hops have header fields."""
@@ -500,18 +511,14 @@ class FluidWorld:
         self.hops["has_words"] = carried != 0
         self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
 
-    def _lay_out_ways(self) -> None:
-        """Where the queueing delays of each hop are, its own or those of a FIFO link, and where its
-        fluid goes: to the next hop, to its sender, or out of the network."""
-        w, hops = self.w, self.hops
-        own = self.links["packets"][hops["queue"]] != 0
-        hops["place"] = np.where(own, np.arange(len(hops)), hops["queue"])
-        hops["stride"] = np.where(own, len(hops), len(self.links))
-        hops["waits"] = np.where(own, w["hop_waits"], w["waits"])
-        ends, returns = hops["next"] < 0, hops["is_tcp"] != 0
-        to_sender = np.where(returns, w["acked"] + r.NUMBER * hops["flow"], w["nowhere"])
-        hops["into"] = np.where(ends, to_sender, w["fluid"] + r.NUMBER * hops["next"])
-        hops["wide"] = np.where(ends, returns * len(self.flows), len(hops))
+    def _lay_out_waits(self) -> None:
+        """Where the queueing delays of each hop are: its own or those of a FIFO link."""
+        hops, links = self.hops, self.links
+        queue = hops["queue"]
+        own = links["packets"][queue] != 0
+        hops["place"] = np.where(own, np.arange(len(hops)) - links["first"][queue], queue)
+        hops["stride"] = np.where(own, links["n"][queue], len(links))
+        hops["waits"] = np.where(own, links["hop_waits"][queue], self.w["waits"])
 
     def run(self, until: int) -> None:
         """Advance to step `until`.
@@ -535,7 +542,7 @@ class FluidWorld:
     def make_room(self) -> None:
         """Make the room that the world needs."""
         if self.w["need"][0] == r.LONGER_TABLES:
-            self._lengthen_tables()
+            self._lay_out_tables()
         else:
             assert self.conversations is not None
             self.conversations.grow()

@@ -23,24 +23,24 @@ WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
 #: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive at
 #: a step, and dropped ACKs, whose news the next ACK has.
-HOP_TABLES = ("fluid", "lost", "marked", "merged")
+HOP_COLUMNS = ("fluid", "lost", "marked", "merged")
 #: Tables of a link: bits that arrived at a step and have not left, number of gaps and marks among
-#: them, the set of hops (numbered from its first one) that have any of it, and header fields.
-LINK_TABLES = ("bits", "gaps", "present", *HOP_TABLES, "hop_words")
-#: Tables over flows: delivered, lost and marked packets of which the sender learns at a step, the set
-#: of flows that have any of it, and header fields.
-FLOW_TABLES = ("acked", "losses", "marks", "returned", "returned_words")
-#: Tables with contiguous columns.
-IN_COLUMNS = (*HOP_TABLES, "acked", "losses", "marks")
-#: Tables that are written at the present step only: queueing delay of what leaves at the end of a
-#: step, s, over links, and at a link of whole packets over its hops.
-OF_PAST = ("waits", "hop_waits")
-#: Single rows of a link over its hops: packets of senders that arrive in this step, their mean of the
-#: last second, header fields of what is no packet yet.
-OF_HOPS = ("arrives", "recent", "carried_words")
-#: Single rows over flows: header fields of SYNs; the set of flows that act in this step even if
-#: nothing returns. And header fields that are being written.
-OF_FLOWS = ("syn_words", "awake", "own_words")
+#: them, the set of hops (numbered from its first one) that have any of it, their header fields, and
+#: queueing delays of whole packets. Single rows over hops: packets of senders that arrive in this
+#: step, their mean of the last second, header fields of what is no packet yet.
+LINK_TABLES = (
+    "bits", "gaps", "present", *HOP_COLUMNS, "hop_words", "hop_waits", "arrives", "recent",
+    "carried_words",
+)  # fmt: skip
+#: Tables over flows: delivered, lost and marked packets of which the sender learns at a step.
+FLOW_COLUMNS = ("acked", "losses", "marks")
+#: Tables of the world: the set of flows that have any of it, and header fields; queueing delays of
+#: what leaves the links at the end of a step, s. Single rows: the set of flows that act in this step
+#: even if nothing returns; header fields of SYNs, and those that are being written.
+WORLD_TABLES = (*FLOW_COLUMNS, "returned", "returned_words", "waits", "awake", "syn_words",
+                "own_words")  # fmt: skip
+#: Tables that are written at the present step only; others have rows of the near future.
+OF_PAST = ("waits", "hop_waits", "history")
 #: Totals of a flow at the end of a step: packets sent and retransmitted (of a sender with SACK);
 #: those that a controller reads which reads fields of single packets (`OF_PACKETS`).
 SENT_BY, REPAIRED_BY, DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, N_TOTALS = range(7)
@@ -57,7 +57,7 @@ WORLD = record_dtype(
         "changes": int, "next_change": int, "n_changes": int, "need": int, "first_place": int,
         "conversations": int, "next_conversation": int, "n_conversations": int, "items": int,
         "kinds": int, "loads": int,
-        "n_words": int, "waits": int, **dict.fromkeys((*FLOW_TABLES, *OF_FLOWS), int),
+        "n_words": int, **dict.fromkeys(WORLD_TABLES, int),
         # address of the step at which each flow that rests acts if nothing returns; the first of them
         "acts_at": int, "soonest": int,
         **dict(STREAM_FIELDS),
@@ -197,7 +197,7 @@ QUEUE = record_dtype(
         ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
         ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
         ("reach", int), ("outside", float), ("due", float),
-        ("mask", int), *((name, int) for name in (*LINK_TABLES, "hop_waits", *OF_HOPS)),
+        ("mask", int), *((name, int) for name in LINK_TABLES),
         ("arrived", float), ("room", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip

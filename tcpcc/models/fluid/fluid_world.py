@@ -178,7 +178,7 @@ class FluidWorld:
         self.hops: Records = np.zeros(0, r.HOP)
         self.columns: dict[tuple[int, int], int] = {}  # of each hop of a flow
         self.ways: list[np.ndarray] = []  # of each flow the columns of its hops
-        self.tables: dict[Any, np.ndarray] = {}  # by name, or by name and place of the link
+        self.tables: list[dict[str, np.ndarray]] = []  # of the world, then of each link
         self.histories: dict[int, np.ndarray] = {}  # of flows that keep totals of the past
         self._lay_out_queues()
         for i, flow in enumerate(flows):
@@ -270,13 +270,16 @@ class FluidWorld:
         moved[kept] = now
         for memory in self.packet_links.values():
             memory.move_hops(moved)
+        laid_out: dict[int, Records] = {}
         for i in range(len(self.ways), len(self.owner)):
+            if self.owner[i] not in laid_out:
+                laid_out[self.owner[i]] = self.hops_of(self.owner[i])
             route = self.routes[self.owner[i]]
             way = np.array([columns[i, j] for j in range(len(route.links))], np.int64)
             self.ways.append(way)
             row = self.flows[i]
             row["route"], row["n_hops"] = address(way), len(way)
-            self.hops[way] = self.hops_of(self.owner[i])
+            self.hops[way] = laid_out[self.owner[i]]
             self.hops["flow"][way] = i
             if i in self.as_packets:
                 self.hops["draws"][way] = self.hops["is_tcp"][way] = 0
@@ -444,50 +447,47 @@ class FluidWorld:
         self.w["mask"] = _power_of_two(1.5 * (self.ahead + waits) + 64) - 1
         self.links["mask"] = [_power_of_two(self.ahead + n + 2) - 1 for n in reach.tolist()]
 
-    def _shapes(self) -> dict[Any, tuple[int, ...]]:
-        """Shapes of the tables, rows first."""
+    def _shapes(self) -> Iterator[tuple[Any, dict[str, tuple[int, ...]]]]:
+        """The tables of the world and of each link: the record with their addresses, and shapes."""
         w, n = self.w[0], self.headers.n_words
         rows, flows = int(w["mask"]) + 1, len(self.flows)
-        shapes: dict[Any, tuple[int, ...]] = {"waits": (rows, len(self.links))}
-        shapes |= {name: (flows, rows + r.SPARE) for name in ("acked", "losses", "marks")}
-        shapes |= {"returned": (rows, words_for(flows)), "returned_words": (rows, flows, n)}
-        shapes |= {"syn_words": (1, flows, n), "own_words": (1, 1, n)}
-        shapes |= {"awake": (1, words_for(flows))}
-        for k, x in enumerate(self.links):
+        words, column = words_for(flows), (flows, rows + r.SPARE)
+        of_world = {"waits": (rows, len(self.links)), **dict.fromkeys(r.FLOW_COLUMNS, column)}
+        of_world |= {"returned": (rows, words), "returned_words": (rows, flows, n)}
+        yield w, of_world | {"awake": (1, words), "syn_words": (1, flows, n), "own_words": (1, 1, n)}
+        for x in self.links:
             here, hops = int(x["mask"]) + 1, int(x["n"])
-            of_link: dict[str, tuple[int, ...]] = {"bits": (here, 1), "gaps": (here, 1)}
-            of_link |= {name: (hops, here + r.SPARE) for name in r.HOP_TABLES}
-            of_link |= {"present": (here, words_for(hops)), "hop_words": (here, hops, n)}
+            of_link = {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
+            of_link |= dict.fromkeys(r.HOP_COLUMNS, (hops, here + r.SPARE))
+            of_link |= {"hop_words": (here, hops, n), "carried_words": (1, hops, n)}
             of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
-            of_link |= {"arrives": (1, hops), "recent": (1, hops), "carried_words": (1, hops, n)}
-            shapes |= {(name, k): shape for name, shape in of_link.items()}
-        return shapes
+            yield x, of_link | {"arrives": (1, hops), "recent": (1, hops)}
 
     def _lay_out_tables(self) -> None:
         """Make the tables, or make them longer or wider: what is new is at the end."""
         self._set_rows()
-        shapes = self._shapes()
-        ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
-        memory, begin = np.zeros(ends_at[-1]), 0
-        base = address(memory)
-        for (key, shape), end in zip(shapes.items(), ends_at, strict=True):
-            table, old = memory[begin:end].reshape(shape), self.tables.get(key)
-            row, name = (self.w[0], key) if isinstance(key, str) else (self.links[key[1]], key[0])
-            if old is not None:
-                if name in r.IN_COLUMNS:
-                    self._copy_rows(old.T[: -r.SPARE], table.T[: -r.SPARE], False)
-                else:
-                    self._copy_rows(old, table, name in r.OF_PAST)
-            self.tables[key] = table
-            row[name] = base + r.NUMBER * begin
-            begin = end
+        for k, (record, shapes) in enumerate(self._shapes()):
+            old = self.tables[k] if k < len(self.tables) else {}
+            if all(name in old and old[name].shape == shape for name, shape in shapes.items()):
+                continue
+            ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
+            memory = np.zeros(ends_at[-1])
+            base, begin = address(memory), 0
+            tables = {}
+            for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
+                tables[name] = memory[begin:end].reshape(shape)
+                record[name] = base + r.NUMBER * begin
+                begin = end
+                if name in old:
+                    self._copy_rows(name, old[name], tables[name])
+            self.tables[k : k + 1] = [tables]
         w = self.w[0]
         for i in np.flatnonzero(self.flows["n_history"]).tolist():
             past = self.histories.get(i)
             if past is None or len(past) <= w["mask"]:
                 history = np.zeros((int(w["mask"]) + 1, self.flows["n_history"][i]))
                 if past is not None:
-                    self._copy_rows(past, history, True)
+                    self._copy_rows("history", past, history)
                 self.histories[i] = history
                 self.flows["history"][i] = address(history)
         self._lay_out_waits()
@@ -496,12 +496,19 @@ class FluidWorld:
             w[name], w[f"n_{name}"] = address(array), len(array)
         w["n_words"], w["acts_at"], w["soonest"] = self.headers.n_words, address(self.acts_at), 0
 
-    def _copy_rows(self, old: np.ndarray, new: np.ndarray, is_past: bool) -> None:
+    def _copy_rows(self, name: str, old: np.ndarray, new: np.ndarray) -> None:
         """Copy the rows of the steps that a table has, to their places in a larger one."""
-        if old.any():  # reading zeros needs no memory
-            steps = np.arange(len(old)) + int(self.w["k"][0]) - len(old)
-            steps += 0 if is_past else self.ahead
-            new[steps & (len(new) - 1), : old.shape[1]] = old[steps & (len(old) - 1)]
+        if not old.any():  # reading zeros needs no memory
+            return
+        if name in r.FLOW_COLUMNS or name in r.HOP_COLUMNS:
+            old, new = old[:, : -r.SPARE].T, new[:, : -r.SPARE].T
+        width = old.shape[1]
+        if len(old) == len(new):
+            new[:, :width] = old
+            return
+        steps = np.arange(len(old)) + int(self.w["k"][0]) - len(old)
+        steps += 0 if name in r.OF_PAST else self.ahead
+        new[steps & (len(new) - 1), :width] = old[steps & (len(old) - 1)]
 
     def _lay_out_words(self) -> None:
         """Which hops have header fields."""

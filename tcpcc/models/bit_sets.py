@@ -1,4 +1,13 @@
-"""Sets of small whole numbers, as bits of the words at an address."""
+"""Sets of small whole numbers, as bits of the words at an address.
+
+A loop over the members, in order::
+
+    for j in range(words_for(n)):
+        word = index_at(members, j).at
+        while word != 0:
+            i = first_of(word, j)
+            word &= word - 1
+"""
 
 from tcpcc.engine.jit import compiled, index_at, lowest_bit
 
@@ -10,6 +19,12 @@ IN_WORD = 1 << SHIFT  # bits
 def words_for(n):
     """The words of a set of numbers below `n`."""
     return (n + IN_WORD - 1) >> SHIFT
+
+
+@compiled
+def first_of(word, j):
+    """The least member of a set that is in its word `j`."""
+    return IN_WORD * j + lowest_bit(word)
 
 
 @compiled
@@ -25,22 +40,6 @@ def remove(members, i):
 @compiled
 def holds(members, i):
     return (index_at(members, i >> SHIFT).at >> (i & (IN_WORD - 1))) & 1 != 0
-
-
-@compiled
-def next_of(members, i, n):
-    """The least member from `i` on of a set of numbers below `n`, or `n`."""
-    if i >= n:
-        return n
-    k = i >> SHIFT
-    word = index_at(members, k).at >> (i & (IN_WORD - 1))
-    if word != 0:
-        return i + lowest_bit(word)
-    for j in range(k + 1, words_for(n)):
-        word = index_at(members, j).at
-        if word != 0:
-            return IN_WORD * j + lowest_bit(word)
-    return n
 
 
 @compiled

@@ -9,7 +9,7 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined
 from tcpcc.engine.streams import jump
-from tcpcc.models.bit_sets import add, remove
+from tcpcc.models.bit_sets import add
 from tcpcc.models.conversation_records import (
     AFTER_ACK,
     AFTER_ITEM,
@@ -34,7 +34,6 @@ from tcpcc.models.fluid.fluid_records import (
     hop_at,
     kind_at,
     load_at,
-    returned,
     total_at,
 )
 from tcpcc.models.fluid.fluid_recovery import rto
@@ -182,7 +181,6 @@ def drain(w, f):
     losses = flow_cell(w, w.losses, w.k, f.index)
     f.high_ack += acked.value + losses.value
     acked.value = losses.value = flow_cell(w, w.marks, w.k, f.index).value = 0.0
-    remove(returned(w, w.k), f.index)
     held = 0.0  # of ACKs that a link of whole packets has dropped, with none to follow
     for j in range(f.n_hops):
         held += hop_at(w.hops, index_at(f.route, j).at).held

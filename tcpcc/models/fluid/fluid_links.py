@@ -16,15 +16,16 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, number_at
+from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.bit_sets import clear, holds, next_of
+from tcpcc.models.bit_sets import clear, first_of, holds, words_for
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
+    BETWEEN,
     LEAST,
     arrives,
     flow_at,
@@ -36,6 +37,7 @@ from tcpcc.models.fluid.fluid_records import (
     pass_gaps,
     present,
     put_gap,
+    row_of,
     wait_at,
 )
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
@@ -86,29 +88,28 @@ def pass_idle_step(w, x):
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
-    if x.head == w.k:  # the row before has left
-        clear(present(x, w.k - 1), x.n)
-    here = present(x, w.k)
-    i = next_of(here, 0, x.n)
-    while i < x.n:
-        h = x.first + i
-        cell = hop_cell(x, x.fluid, w.k, h)
-        hop = hop_at(w.hops, h)
-        if hop.owed > 0 and cell.value > 0:
-            part = min(hop.owed, cell.value)
-            hop.owed -= part
-            x.owed -= part * hop.count
-            cell.value -= part
-            if x.bins != 0:  # the rest of dropped packets has arrived, too
-                link_bin_at(x.bins, w.b).arrived += part * hop.packets
-        drawn = cell.value * hop.draws
-        if hop.from_outside != 0:
-            outside += cell.value
-        arrives(x, h).value = drawn
-        packets += cell.value * hop.packets
-        bits += cell.value * hop.bits
-        draws += drawn
-        i = next_of(here, i + 1, x.n)
+    here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
+    first, hops = x.first, w.hops
+    before, has_left = present(x, w.k - 1), x.head == w.k
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        if has_left:
+            index_at(before, j).at = 0
+        while word != 0:
+            i = first_of(word, j)
+            word &= word - 1
+            hop = hop_at(hops, first + i)
+            cell = number_at(row, i * column)
+            if hop.owed > 0 and cell.value > 0:
+                pay_owed(w, x, hop, cell)
+            amount = cell.value
+            drawn = amount * hop.draws
+            if hop.from_outside != 0:
+                outside += amount
+            number_at(x.arrives, i).value = drawn
+            packets += amount * hop.packets
+            bits += amount * hop.bits
+            draws += drawn
     x.draws = draws
     x.outside = outside
     x.arrived = packets
@@ -120,6 +121,17 @@ def take_arrivals(w, x):
     if packets > 0:
         x.size = bits / packets / BITS
     return packets
+
+
+@compiled
+def pay_owed(w, x, hop, cell):
+    """The rest of packets that are dropped already arrives."""
+    part = min(hop.owed, cell.value)
+    hop.owed -= part
+    x.owed -= part * hop.count
+    cell.value -= part
+    if x.bins != 0:
+        link_bin_at(x.bins, w.b).arrived += part * hop.packets
 
 
 @compiled
@@ -151,24 +163,26 @@ def depart(w, x, room):
 @compiled
 def send_row(w, x, part, gaps):
     """Send a part of the fluid at the head of the queue, and if asked its gaps and marks."""
-    here = present(x, x.head)
+    here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
+    first, hops = x.first, w.hops
     packets = 0.0
-    i = next_of(here, 0, x.n)
-    while i < x.n:
-        h = x.first + i
-        cell = hop_cell(x, x.fluid, x.head, h)
-        hop = hop_at(w.hops, h)
-        moved = cell.value * part
-        cell.value = cell.value - moved if part < 1 else 0.0
-        packets += moved * hop.packets
-        if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
-            send_words(w, x, hop, moved, words_of_hop(w, x, x.head, h))
-        pass_fluid(w, hop, moved)
-        if hop.last_data != 0:
-            flow_at(w.flows, hop.flow).reached += moved
-        if gaps:
-            send_gaps(w, x, hop, h)
-        i = next_of(here, i + 1, x.n)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            i = first_of(word, j)
+            word &= word - 1
+            hop = hop_at(hops, first + i)
+            cell = number_at(row, i * column)
+            moved = cell.value * part
+            cell.value = cell.value - moved if part < 1 else 0.0
+            packets += moved * hop.packets
+            if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
+                send_words(w, x, hop, moved, words_of_hop(w, x, x.head, first + i))
+            pass_fluid(w, hop, moved)
+            if hop.last_data != 0:
+                flow_at(w.flows, hop.flow).reached += moved
+            if gaps:
+                send_gaps(w, x, hop, first + i)
     x.backlog -= packets
 
 
@@ -247,18 +261,19 @@ def chosen_hop(w, x, total, weight, weight_l4s):
     at = uniform(x) * total
     chosen = -1
     here = present(x, w.k)
-    i = next_of(here, 0, x.n)
-    while i < x.n:
-        h = x.first + i
-        amount = arrives(x, h).value
-        if amount > 0:
-            amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
-        if amount > 0:
-            chosen = h
-            at -= amount
-            if at <= 0:
-                break
-        i = next_of(here, i + 1, x.n)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            amount = arrives(x, h).value
+            if amount > 0:
+                amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
+            if amount > 0:
+                chosen = h
+                at -= amount
+                if at <= 0:
+                    return chosen
     return chosen
 
 
@@ -267,11 +282,13 @@ def l4s_arrivals(w, x):
     """Packets of ECT(1) that arrive in this step from senders."""
     packets = 0.0
     here = present(x, w.k)
-    i = next_of(here, 0, x.n)
-    while i < x.n:
-        if hop_at(w.hops, x.first + i).ect == L4S:
-            packets += arrives(x, x.first + i).value
-        i = next_of(here, i + 1, x.n)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            if hop_at(w.hops, h).ect == L4S:
+                packets += arrives(x, h).value
     return packets
 
 

@@ -230,7 +230,14 @@ kind_at, load_at = map(accessor, (KIND, LOAD))
 @compiled
 def hop_cell(x, table, k, hop):
     """The number of a hop in a table of its link at step `k`."""
-    return number_at(table, (hop - x.first) * (x.mask + BETWEEN) + (k & x.mask))
+    return number_at(row_of(x, table, k), (hop - x.first) * (x.mask + BETWEEN))
+
+
+@compiled
+def row_of(x, table, k):
+    """Address of the first number of step `k` in a table of a link; the others are a column each
+    from it."""
+    return table + NUMBER * (k & x.mask)
 
 
 @compiled

@@ -77,27 +77,34 @@ def step_sender(w, f, now):
                     return
             act_on_timers(w, f, now)
             send_fluid(w, f, now, acked)
-    elif f.status < RUNNING:
+    elif f.status == DRAINING:
+        drain(w, f)
+    else:
+        let_lie(w, f)
+        wait_to_open(w, f, now)
+
+
+@compiled
+def wait_to_open(w, f, now):
+    """Open a flow whose time has come; before this and after its end it rests."""
+    if f.status < RUNNING:
         if f.last_item != 0 and (f.status == OPENING or (f.conversation == 0 and now >= f.start)):
             run_application(w, f, now)
         if now >= f.start:
             open_flow(w, f, now)
         else:
             rest(w, f, min(f.start, f.write_at))
-    elif f.status == DRAINING:
-        drain(w, f)
     else:
-        let_lie(w, f)
         rest(w, f, math.inf)
 
 
 @compiled
 def let_lie(w, f):
-    """What returns to a flow that has finished stays in the tables; the next connection at its place
-    gets it after a turn of the tables: at most `fluid_conversations.ROUNDING`."""
-    if flow_cell(w, w.acked, w.k, f.index).value <= 0:
-        if flow_cell(w, w.losses, w.k, f.index).value <= 0:
-            remove(returned(w, w.k), f.index)
+    """What returns to a flow that is not open stays in the tables: the next connection at its place
+    gets it after a turn of the tables, at most `fluid_conversations.ROUNDING`."""
+    acked, losses = flow_cell(w, w.acked, w.k, f.index), flow_cell(w, w.losses, w.k, f.index)
+    if acked.value > 0 or losses.value > 0:
+        add(returned(w, w.k), f.index)
 
 
 @not_inlined
@@ -233,7 +240,6 @@ def take_returned(w, f, now):
     losses_cell = flow_cell(w, w.losses, w.k, f.index)
     marks_cell = flow_cell(w, w.marks, w.k, f.index)
     a, n, marks = acked_cell.value, losses_cell.value, marks_cell.value
-    remove(returned(w, w.k), f.index)
     if a <= 0 and n <= 0:
         return 0.0
     acked_cell.value = 0.0

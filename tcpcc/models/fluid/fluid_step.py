@@ -1,7 +1,7 @@
 """The steps of the fluid model: senders, then links in the order in which data pass them."""
 
 from tcpcc.engine.jit import compiled, entry, index_at, not_inlined, number_at
-from tcpcc.models.bit_sets import add, next_of, words_for
+from tcpcc.models.bit_sets import add, first_of, words_for
 from tcpcc.models.fluid.fluid_bins import close_bin
 from tcpcc.models.fluid.fluid_conversations import begin_conversations, follow_paths
 from tcpcc.models.fluid.fluid_links import step_queue
@@ -26,11 +26,16 @@ def step_world(w):
         w.soonest = 0
     if w.next_change > before and w.n_conversations > 0:
         follow_paths(w)
-    wake_flows(w)
-    i = next_of(w.awake, 0, w.n_flows)
-    while i < w.n_flows:
-        step_sender(w, flow_at(w.flows, i), now)
-        i = next_of(w.awake, i + 1, w.n_flows)
+    if w.k >= w.soonest:
+        wake_flows(w)
+    here = returned(w, w.k)
+    for j in range(words_for(w.n_flows)):
+        word = index_at(w.awake, j).at | index_at(here, j).at
+        index_at(w.awake, j).at = word
+        index_at(here, j).at = 0
+        while word != 0:
+            step_sender(w, flow_at(w.flows, first_of(word, j)), now)
+            word &= word - 1
     for i in range(w.n_queues):
         x = queue_at(w.queues, i)
         if x.packets != 0:
@@ -44,18 +49,8 @@ def step_world(w):
         w.b += 1
 
 
-@compiled
-def wake_flows(w):
-    """Find the flows that act in this step: something returns, or it is time."""
-    if w.k >= w.soonest:
-        look_for_resting(w)
-    here = returned(w, w.k)
-    for j in range(words_for(w.n_flows)):
-        index_at(w.awake, j).at |= index_at(here, j).at
-
-
 @not_inlined
-def look_for_resting(w):
+def wake_flows(w):
     """Wake the flows whose time has come, and find the time of the next one."""
     w.soonest = NEVER
     for i in range(w.n_flows):

@@ -114,15 +114,14 @@ def test_no_totals_of_the_connection_before():
     world = FluidWorld(talk(flow="bbr", beginnings=2.0))
     k = round((4 + trip()) / world.step) - 5
     world.run(k)
-    for name in ("sent_by", "repaired_by", "delivered_by"):
-        world.tables[name][:] = 7.0
+    for history in world.histories.values():
+        history[:] = 7.0
     while not (world.flows["conversation"] * (world.flows["status"] == RUNNING) == 2).any():
         k += 1
         world.run(k)
     (place,) = np.flatnonzero(world.flows["conversation"] == 2)
     rows = np.arange(k - 20, k - 1) & int(world.w["mask"][0])
-    for name in ("sent_by", "repaired_by", "delivered_by"):
-        assert not world.tables[name][rows, place].any(), name
+    assert not world.histories[place][rows].any()
 
 
 def test_what_is_sent_before_a_place_is_taken_again_counts():

@@ -224,8 +224,8 @@ index_at = accessor(record_dtype({"at": int}))
 
 @compiled
 def lowest_bit(word):
-    """The number of the lowest bit of a positive integer that is 1. Compiled code contains a machine
-    instruction instead."""
+    """The number of the lowest bit of a positive integer that is 1. Compiled code contains machine
+    code instead."""
     return (word & -word).bit_length() - 1
 
 

@@ -21,8 +21,8 @@ BETWEEN = SPARE + 1  # from a ring's mask to the length of a column
 #: Status of a flow, and of a place of conversations: none, or one whose packets are to return.
 WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
-#: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive at
-#: a step, and dropped ACKs, whose news the next ACK has.
+#: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive
+#: at a step, and dropped ACKs, whose news the next ACK has.
 HOP_COLUMNS = ("fluid", "lost", "marked", "merged")
 #: Tables of a link: bits that arrived at a step and have not left, number of gaps and marks among
 #: them, the set of hops (numbered from its first one) that have any of it, their header fields, and
@@ -35,8 +35,8 @@ LINK_TABLES = (
 #: Tables over flows: delivered, lost and marked packets of which the sender learns at a step.
 FLOW_COLUMNS = ("acked", "losses", "marks")
 #: Tables of the world: the set of flows that have any of it, and header fields; queueing delays of
-#: what leaves the links at the end of a step, s. Single rows: the set of flows that act in this step
-#: even if nothing returns; header fields of SYNs, and those that are being written.
+#: what leaves the links at the end of a step, s. Single rows: the set of flows that act in this
+#: step even if nothing returns; header fields of SYNs, and those that are being written.
 WORLD_TABLES = (*FLOW_COLUMNS, "returned", "returned_words", "waits", "awake", "syn_words",
                 "own_words")  # fmt: skip
 #: Tables that are written at the present step only; others have rows of the near future.
@@ -58,7 +58,7 @@ WORLD = record_dtype(
         "conversations": int, "next_conversation": int, "n_conversations": int, "items": int,
         "kinds": int, "loads": int,
         "n_words": int, **dict.fromkeys(WORLD_TABLES, int),
-        # address of the step at which each flow that rests acts if nothing returns; the first of them
+        # address of the step at which each flow that rests acts if nothing returns; the least one
         "acts_at": int, "soonest": int,
         **dict(STREAM_FIELDS),
     }
@@ -161,15 +161,15 @@ OF_KIND: dict[str, type] = {
     "delay": int, "before": float, "packets": float, "bits": float, "size": float,
     "traffic_class": float, "hold": float,
 }  # fmt: skip
-#: `next`: the flow's next hop, or -1, and `next_link` its link. Of a unit of fluid `draws` packets belong to its sender and
-#: the others to the flows that the sender stands for, `count`. Queueing delays are in the column
-#: `place` of the table `waits`, which has `stride` columns. `repeats`: the path has crossed its link
-#: before.
+#: `next`: the flow's next hop, or -1, and `next_link` its link. Of a unit of fluid `draws` packets
+#: belong to its sender and the others to the flows that the sender stands for, `count`. Queueing
+#: delays are in the column `place` of the table `waits`, which has `stride` columns. `repeats`: the
+#: path has crossed its link before.
 #: `has_words`: its fluid has header fields; `sees`: the link's discipline reads them.
 #: `from_outside`: of a hybrid's packets.
 HOP_PATH: dict[str, type] = {
-    "flow": int, "next": int, "next_link": int, "queue": int, "is_tcp": int, "is_ack": int, "repeats": int,
-    "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
+    "flow": int, "next": int, "next_link": int, "queue": int, "is_tcp": int, "is_ack": int,
+    "repeats": int, "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
     "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of

@@ -431,10 +431,9 @@ def send_fluid(w, f, now, acked):
     """Send what window, pacing and application allow; equation (1)."""
     cwnd = usable_window(f)
     out = outstanding(f)
+    amount = max(cwnd - out, 0.0)
     if f.phase == RECOVERY:
         amount = room_in_recovery(f, cwnd, out, acked)
-    else:
-        amount = max(cwnd - out, 0.0)
     if f.pacing != 0:
         rate = number_at(f.state + f.pacing, 0).value
         if rate < math.inf:

@@ -452,13 +452,16 @@ class FluidWorld:
         w, n = self.w[0], self.headers.n_words
         rows, flows = int(w["mask"]) + 1, len(self.flows)
         words, column = words_for(flows), (flows, rows + r.SPARE)
-        of_world = {"waits": (rows, len(self.links)), **dict.fromkeys(r.FLOW_COLUMNS, column)}
+        of_world: dict[str, tuple[int, ...]] = dict.fromkeys(r.FLOW_COLUMNS, column)
+        of_world |= {"waits": (rows, len(self.links))}
         of_world |= {"returned": (rows, words), "returned_words": (rows, flows, n)}
-        yield w, of_world | {"awake": (1, words), "syn_words": (1, flows, n), "own_words": (1, 1, n)}
+        of_world |= {"awake": (1, words), "syn_words": (1, flows, n), "own_words": (1, 1, n)}
+        yield w, of_world
         for x in self.links:
             here, hops = int(x["mask"]) + 1, int(x["n"])
-            of_link = {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
-            of_link |= dict.fromkeys(r.HOP_COLUMNS, (hops, here + r.SPARE))
+            column = hops, here + r.SPARE
+            of_link: dict[str, tuple[int, ...]] = dict.fromkeys(r.HOP_COLUMNS, column)
+            of_link |= {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
             of_link |= {"hop_words": (here, hops, n), "carried_words": (1, hops, n)}
             of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
             yield x, of_link | {"arrives": (1, hops), "recent": (1, hops)}

@@ -151,8 +151,9 @@ LINK = record_dtype(
 # `refused`: probability that a full buffer refuses a packet; `due`: how many it is to refuse if no
 # fluid comes. `early`: probability that the discipline hits a packet (one with ECT(1):
 # `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the arrivals of the
-# fluid's next step at the first place, `stride` numbers from the next one; `present`: of the set of
-# places. `queue`, `link`: its number in both models; `open`: flows of packets that the fluid counts.
+# fluid's next step at the first place, `stride` numbers from the next one; `present`: of the set
+# of places. `queue`, `link`: its number in both models; `open`: flows of packets that the fluid
+# counts.
 FLUID_LINK = record_dtype(
     {
         "begin": float, "bits": float, "slope": float, "added": float, "due": float,

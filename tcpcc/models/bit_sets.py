@@ -28,12 +28,12 @@ def first_of(word, j):
 
 
 @compiled
-def add(members, i):
+def put_member(members, i):
     index_at(members, i >> SHIFT).at |= 1 << (i & (IN_WORD - 1))
 
 
 @compiled
-def remove(members, i):
+def drop_member(members, i):
     index_at(members, i >> SHIFT).at &= ~(1 << (i & (IN_WORD - 1)))
 
 

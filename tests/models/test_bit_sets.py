@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from tcpcc.engine.jit import address, entry, index_at
-from tcpcc.models.bit_sets import add, clear, first_of, holds, remove, words_for
+from tcpcc.models.bit_sets import clear, drop_member, first_of, holds, put_member, words_for
 
 
 @entry
 def put(members, i):
-    add(members, i)
+    put_member(members, i)
 
 
 @entry
 def take(members, i):
-    remove(members, i)
+    drop_member(members, i)
 
 
 @entry

@@ -9,7 +9,7 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined
 from tcpcc.engine.streams import jump
-from tcpcc.models.bit_sets import add
+from tcpcc.models.bit_sets import put_member
 from tcpcc.models.conversation_records import (
     AFTER_ACK,
     AFTER_ITEM,
@@ -80,7 +80,7 @@ def open_place(w, number, c, kind, place):
     f.last_item = c.first + c.items
     f.start = c.start - w.step / 2
     f.status = WAITING
-    add(w.awake, place)
+    put_member(w.awake, place)
     follow_path(w, f, kind)
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)

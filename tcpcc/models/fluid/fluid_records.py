@@ -9,7 +9,7 @@ what is active in a step is mostly active in the next one, too.
 
 from tcpcc.engine.jit import accessor, compiled, number_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
-from tcpcc.models.bit_sets import add, words_for
+from tcpcc.models.bit_sets import put_member, words_for
 from tcpcc.models.notes import NOTE_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
@@ -279,14 +279,14 @@ def pass_fluid(w, hop, amount):
         put_fluid(queue_at(w.queues, hop.next_link), k, hop.next, amount)
     elif hop.is_tcp != 0:
         flow_cell(w, w.acked, k, hop.flow).value += amount
-        add(returned(w, k), hop.flow)
+        put_member(returned(w, k), hop.flow)
 
 
 @compiled
 def put_fluid(x, k, hop, amount):
     """Let an amount of fluid arrive at a hop of the link `x` at step `k`."""
     hop_cell(x, x.fluid, k, hop).value += amount
-    add(present(x, k), hop - x.first)
+    put_member(present(x, k), hop - x.first)
 
 
 @compiled
@@ -298,7 +298,7 @@ def pass_gaps(w, hop, n, marked):
         put_gap(x, x.marked if marked else x.lost, k, hop.next, n)
     elif hop.is_tcp != 0:
         flow_cell(w, w.marks if marked else w.losses, k, hop.flow).value += n
-        add(returned(w, k), hop.flow)
+        put_member(returned(w, k), hop.flow)
 
 
 @compiled
@@ -306,7 +306,7 @@ def put_gap(x, table, k, hop, n):
     """Put `n` packets into the table of gaps or marks of a hop of the link `x` at step `k`."""
     hop_cell(x, table, k, hop).value += n
     link_cell(x, x.gaps, k).value += 1
-    add(present(x, k), hop - x.first)
+    put_member(present(x, k), hop - x.first)
 
 
 @compiled

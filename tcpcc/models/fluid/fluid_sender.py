@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
-from tcpcc.models.bit_sets import add, remove
+from tcpcc.models.bit_sets import drop_member, put_member
 from tcpcc.models.fluid.fluid_amounts import arrive_alone
 from tcpcc.models.fluid.fluid_conversations import drain, forget, run_application
 from tcpcc.models.fluid.fluid_fields import read_words, write_words
@@ -104,7 +104,7 @@ def let_lie(w, f):
     gets it after a turn of the tables, at most `fluid_conversations.ROUNDING`."""
     acked, losses = flow_cell(w, w.acked, w.k, f.index), flow_cell(w, w.losses, w.k, f.index)
     if acked.value > 0 or losses.value > 0:
-        add(returned(w, w.k), f.index)
+        put_member(returned(w, w.k), f.index)
 
 
 @not_inlined
@@ -129,7 +129,7 @@ def rest(w, f, until):
     if k > w.k + 1:
         index_at(w.acts_at, f.index).at = k
         w.soonest = min(w.soonest, k)
-        remove(w.awake, f.index)
+        drop_member(w.awake, f.index)
 
 
 @compiled
@@ -495,4 +495,4 @@ def leave_host(w, f, amount):
     f.reached += amount
     if f.kind != CBR:
         flow_cell(w, w.acked, w.k + f.to_sender, f.index).value += amount
-        add(returned(w, w.k + f.to_sender), f.index)
+        put_member(returned(w, w.k + f.to_sender), f.index)

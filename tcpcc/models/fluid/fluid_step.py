@@ -1,7 +1,7 @@
 """The steps of the fluid model: senders, then links in the order in which data pass them."""
 
 from tcpcc.engine.jit import compiled, entry, index_at, not_inlined, number_at
-from tcpcc.models.bit_sets import add, first_of, words_for
+from tcpcc.models.bit_sets import first_of, put_member, words_for
 from tcpcc.models.fluid.fluid_bins import close_bin
 from tcpcc.models.fluid.fluid_conversations import begin_conversations, follow_paths
 from tcpcc.models.fluid.fluid_links import step_queue
@@ -56,7 +56,7 @@ def wake_flows(w):
     for i in range(w.n_flows):
         at = index_at(w.acts_at, i).at
         if at <= w.k:
-            add(w.awake, i)
+            put_member(w.awake, i)
         else:
             w.soonest = min(w.soonest, at)
 

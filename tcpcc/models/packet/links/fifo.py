@@ -9,7 +9,7 @@ import math
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
-from tcpcc.models.bit_sets import add
+from tcpcc.models.bit_sets import put_member
 from tcpcc.models.packet.headers import count_marks, show_header, take_verdict
 from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
 from tcpcc.models.packet.packet_records import (
@@ -155,7 +155,7 @@ def cross_fluid(w, link, flow, p, time, size):
     fluid.added += 8 * size
     place = index_at(w.columns, flow.path + p.hop).at
     number_at(fluid.arrivals, place * fluid.stride).value += 1
-    add(fluid.present, place)
+    put_member(fluid.present, place)
     link.begin = max(time + ahead / link.rate, link.busy_until)
     link.behind = 0
     link.busy_until = link.begin + 8 * size / link.rate

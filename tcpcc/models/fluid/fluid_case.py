@@ -60,10 +60,14 @@ class FluidCase:
         self.kind = self._kind()
 
     def table_rows(self, reach: dict[int, int]) -> int:
-        """Rows of the tables: a power of two, for the longest round trip of what waits for at most
-        `reach` steps at each link."""
+        """Rows of the tables of the past: a power of two, for the longest round trip of what waits
+        for at most `reach` steps at each link."""
         waits = max((sum(reach[k] for k in route.links) for route in self.routes), default=0)
-        return 1 << math.ceil(math.log2(1.5 * (self.ahead + waits) + 64))
+        return _power_of_two(1.5 * (self.ahead + waits) + 64)
+
+    def link_rows(self, reach: int) -> int:
+        """Rows of the tables of a link, for waits of at most `reach` steps and for a delay."""
+        return _power_of_two(self.ahead + reach + 2)
 
     def _kind(self) -> Hashable:
         resolved = self.resolved
@@ -73,9 +77,14 @@ class FluidCase:
         return (
             scenario.duration, scenario.interval, len(scenario.net.links), tuple(self.kept),
             self.table_rows(dict.fromkeys(self.kept, SHORTEST_REACH)),
+            self.link_rows(SHORTEST_REACH),
             *(_kind_of_link(link) for link in resolved.links),
             *(_kind_of_flow(flow) for flow in resolved.flows),
         )  # fmt: skip
+
+
+def _power_of_two(least: float) -> int:
+    return 1 << math.ceil(math.log2(least))
 
 
 def _kind_of_link(link: Link) -> Hashable:

@@ -13,6 +13,7 @@ from tcpcc.engine.jit import Records, address, record_view
 from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
+from tcpcc.models.bit_sets import words_for
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.conversation_items import lay_out_writes
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
     from tcpcc.transport.recovery.loss_recovery import Recovery
 
+#: Laws of recovery that need the packets sent and retransmitted at steps of the past.
+KNOWS_REPAIRS = ("sack", "prr", "rack")
+
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
     "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
@@ -87,7 +91,10 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["pacing"], row["wake"] = (place_of(controller, x) for x in ("pacing_rate", "wake_at"))
     row["n_stamps"] = len(controller.stamps)
     row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
-    row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
+    if row["reads_packets"]:
+        row["n_history"] = r.N_TOTALS + len(controller.stamps)
+    elif recovery.law in KNOWS_REPAIRS:
+        row["n_history"] = r.DELIVERED_BY
     return rows
 
 
@@ -150,8 +157,8 @@ class FluidWorld:
         self.hops: Records = np.zeros(0, r.HOP)
         self.columns: dict[tuple[int, int], int] = {}  # of each hop of a flow
         self.ways: list[np.ndarray] = []  # of each flow the columns of its hops
-        self.tables: dict[str, np.ndarray] = {}
-        self.histories: dict[int, np.ndarray] = {}  # of flows whose controller reads packets
+        self.tables: list[dict[str, np.ndarray]] = []  # of the world, then of each link
+        self.histories: dict[int, np.ndarray] = {}  # of flows that keep totals of the past
         self._lay_out_queues()
         for i, flow in enumerate(flows):
             self.lay_out_flow(self.flows, i, i, flow)
@@ -270,13 +277,16 @@ class FluidWorld:
         moved[kept] = now
         for memory in self.packet_links.values():
             memory.move_hops(moved)
+        laid_out: dict[int, Records] = {}
         for i in range(len(self.ways), len(self.owner)):
+            if self.owner[i] not in laid_out:
+                laid_out[self.owner[i]] = self.hops_of(self.owner[i])
             route = self.routes[self.owner[i]]
             way = np.array([columns[i, j] for j in range(len(route.links))], np.int64)
             self.ways.append(way)
             row = self.flows[i]
             row["route"], row["n_hops"] = address(way), len(way)
-            self.hops[way] = self.hops_of(self.owner[i])
+            self.hops[way] = laid_out[self.owner[i]]
             self.hops["flow"][way] = i
             if i in self.as_packets:
                 self.hops["draws"][way] = self.hops["is_tcp"][way] = 0
@@ -286,11 +296,13 @@ class FluidWorld:
         self.hops["next"] = [
             -1 if i in self.as_packets else columns.get((i, j + 1), -1) for _, i, j in passed
         ]
+        if passed:
+            self.hops["next_link"] = self.hops["queue"][self.hops["next"]]
         of_queue = np.array([queue for queue, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
-        self._lay_out_tables(now, kept)
+        self._lay_out_tables()
         self._lay_out_changes()
 
     def lay_out_delays(
@@ -445,75 +457,80 @@ class FluidWorld:
         """The length of the tables, and all that does not depend on the number of flows."""
         w = self.w[0]
         self.links["reach"] = SHORTEST_REACH
-        w["mask"] = self._rows() - 1
         w["queues"], w["n_queues"] = address(self.links), len(self.links)
         w["items"] = address(self.items)
 
-    def _rows(self) -> int:
+    def _set_rows(self) -> None:
         """Rows of the tables, for the longest waits so far."""
-        return self.case.table_rows(dict(zip(self.kept, self.links["reach"].tolist(), strict=True)))
+        reach = self.links["reach"].tolist()
+        self.w["mask"] = self.case.table_rows(dict(zip(self.kept, reach, strict=True))) - 1
+        self.links["mask"] = [self.case.link_rows(steps) - 1 for steps in reach]
 
-    def _lengthen_tables(self) -> None:
-        """Make room for longer waits."""
-        old, rows = int(self.w["mask"][0]) + 1, self._rows()
-        if rows == old:
-            return
-        k = int(self.w["k"][0])
-        kept = {False: np.arange(old) + k + self.case.ahead - old, True: np.arange(old) + k - old}
-        self.w["mask"] = rows - 1
+    def _shapes(self) -> Iterator[tuple[Any, dict[str, tuple[int, ...]]]]:
+        """The tables of the world and of each link: the record with their addresses, and shapes."""
+        w, n = self.w[0], self.headers.n_words
+        rows, flows = int(w["mask"]) + 1, len(self.flows)
+        words, column = words_for(flows), (flows, rows + r.SPARE)
+        of_world: dict[str, tuple[int, ...]] = dict.fromkeys(r.FLOW_COLUMNS, column)
+        of_world |= {"waits": (rows, len(self.links))}
+        of_world |= {"returned": (rows, words), "returned_words": (rows, flows, n)}
+        of_world |= {"awake": (1, words), "syn_words": (1, flows, n), "own_words": (1, 1, n)}
+        yield w, of_world
+        for x in self.links:
+            here, hops = int(x["mask"]) + 1, int(x["n"])
+            column = hops, here + r.SPARE
+            of_link: dict[str, tuple[int, ...]] = dict.fromkeys(r.HOP_COLUMNS, column)
+            of_link |= {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
+            of_link |= {"hop_words": (here, hops, n), "carried_words": (1, hops, n)}
+            of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
+            yield x, of_link | {"arrives": (1, hops), "recent": (1, hops)}
 
-        def longer(table: np.ndarray, is_past: bool) -> np.ndarray:
-            new = np.zeros((rows, *table.shape[1:]))
-            steps = kept[is_past]
-            new[steps & (rows - 1)] = table[steps & (old - 1)]
-            return new
-
-        for name, table in self.tables.items():
-            if len(table) == old:
-                self.tables[name] = longer(table, name in r.OF_PAST)
-                self.w[name] = address(self.tables[name])
-        for i, history in self.histories.items():
-            self.histories[i] = longer(history, True)
-            self.flows["history"][i] = address(self.histories[i])
-        self._lay_out_ways()
-
-    def _lay_out_tables(self, now: np.ndarray, before: np.ndarray) -> None:
-        """Make the tables; hops that are at `now` were in the columns `before`."""
+    def _lay_out_tables(self) -> None:
+        """Make the tables, or make them longer or wider: what is new is at the end."""
+        self._set_rows()
+        for k, (record, shapes) in enumerate(self._shapes()):
+            old = self.tables[k] if k < len(self.tables) else {}
+            if all(name in old and old[name].shape == shape for name, shape in shapes.items()):
+                continue
+            ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
+            memory = np.zeros(ends_at[-1])
+            base, begin = address(memory), 0
+            tables = {}
+            for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
+                tables[name] = memory[begin:end].reshape(shape)
+                record[name] = base + r.NUMBER * begin
+                begin = end
+                if name in old:
+                    self._copy_rows(name, old[name], tables[name])
+            self.tables[k : k + 1] = [tables]
         w = self.w[0]
-        rows, n = int(w["mask"]) + 1, self.headers.n_words
-        hops, flows = len(self.hops), len(self.flows)
-        shapes: dict[str, tuple[int, ...]] = {name: (rows, hops) for name in r.HOP_TABLES}
-        if not self.packet_links:
-            shapes["hop_waits"] = rows, 0
-        shapes |= {name: (1, hops) for name in r.OF_HOPS}
-        shapes |= {name: (rows, flows) for name in r.FLOW_TABLES}
-        shapes |= {name: (rows, len(self.links)) for name in r.QUEUE_TABLES}
-        shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
-        shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
-        shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
-        over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
-        ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
-        memory, begin = np.zeros(ends_at[-1]), 0
-        base = address(memory)
-        for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
-            table, old = memory[begin:end].reshape(shape), self.tables.get(name)
-            if old is not None and old.shape[1] and name in over_hops:
-                table[:, now] = old[:, before]
-            elif old is not None:
-                table[:, : old.shape[1]] = old
-            self.tables[name] = table
-            w[name] = base + r.NUMBER * begin
-            begin = end
-        w["n_words"] = n
-        self._lay_out_ways()
+        for i in np.flatnonzero(self.flows["n_history"]).tolist():
+            past = self.histories.get(i)
+            if past is None or len(past) <= w["mask"]:
+                history = np.zeros((int(w["mask"]) + 1, self.flows["n_history"][i]))
+                if past is not None:
+                    self._copy_rows("history", past, history)
+                self.histories[i] = history
+                self.flows["history"][i] = address(history)
+        self._lay_out_waits()
         self._lay_out_words()
-        for i in np.flatnonzero(self.flows["reads_packets"]).tolist():
-            if i not in self.histories:
-                self.histories[i] = np.zeros((rows, self.flows["n_history"][i]))
-                self.flows["history"][i] = address(self.histories[i])
         for name, array in (("flows", self.flows), ("hops", self.hops)):
             w[name], w[f"n_{name}"] = address(array), len(array)
-        w["acts_at"] = address(self.acts_at)
+        w["n_words"], w["acts_at"], w["soonest"] = self.headers.n_words, address(self.acts_at), 0
+
+    def _copy_rows(self, name: str, old: np.ndarray, new: np.ndarray) -> None:
+        """Copy the rows of the steps that a table has, to their places in a larger one."""
+        if not old.any():  # reading zeros needs no memory
+            return
+        if name in r.FLOW_COLUMNS or name in r.HOP_COLUMNS:
+            old, new = old[:, : -r.SPARE].T, new[:, : -r.SPARE].T
+        width = old.shape[1]
+        if len(old) == len(new):
+            new[:, :width] = old
+            return
+        steps = np.arange(len(old)) + int(self.w["k"][0]) - len(old)
+        steps += 0 if name in r.OF_PAST else self.case.ahead
+        new[steps & (len(new) - 1), :width] = old[steps & (len(old) - 1)]
 
     def _lay_out_words(self) -> None:
         """Which hops have header fields."""
@@ -523,18 +540,14 @@ class FluidWorld:
         self.hops["has_words"] = carried != 0
         self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
 
-    def _lay_out_ways(self) -> None:
-        """Where the queueing delays of each hop are, its own or those of a FIFO link, and where its
-        fluid goes: to the next hop, to its sender, or out of the network."""
-        w, hops = self.w, self.hops
-        own = self.links["packets"][hops["queue"]] != 0
-        hops["place"] = np.where(own, np.arange(len(hops)), hops["queue"])
-        hops["stride"] = np.where(own, len(hops), len(self.links))
-        hops["waits"] = np.where(own, w["hop_waits"], w["waits"])
-        ends, returns = hops["next"] < 0, hops["is_tcp"] != 0
-        to_sender = np.where(returns, w["acked"] + r.NUMBER * hops["flow"], w["nowhere"])
-        hops["into"] = np.where(ends, to_sender, w["fluid"] + r.NUMBER * hops["next"])
-        hops["wide"] = np.where(ends, returns * len(self.flows), len(hops))
+    def _lay_out_waits(self) -> None:
+        """Where the queueing delays of each hop are: its own or those of a FIFO link."""
+        hops, links = self.hops, self.links
+        queue = hops["queue"]
+        own = links["packets"][queue] != 0
+        hops["place"] = np.where(own, np.arange(len(hops)) - links["first"][queue], queue)
+        hops["stride"] = np.where(own, links["n"][queue], len(links))
+        hops["waits"] = np.where(own, links["hop_waits"][queue], self.w["waits"])
 
     def run(self, until: int) -> None:
         """Advance to step `until`.
@@ -558,7 +571,7 @@ class FluidWorld:
     def make_room(self) -> None:
         """Make the room that the world needs."""
         if self.w["need"][0] == r.LONGER_TABLES:
-            self._lengthen_tables()
+            self._lay_out_tables()
         else:
             assert self.conversations is not None
             self.conversations.grow()

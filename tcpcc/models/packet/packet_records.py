@@ -63,7 +63,7 @@ WORLD = record_dtype(
         # places for packets that are in no lane, the first free place, the number of free places
         "pool": int, "first_free": int, "n_free": int,
         # of the hybrid: the entry that advances the fluid by a step, its argument, the step in s;
-        # for each hop the column of its packets among the fluid's
+        # for each hop the place of its packets in the tables of the fluid's link
         "advance_fluid": int, "coupling": int, "step": float, "columns": int,
         # of trains: they are shorter than srtt / `per_rtt`. `trains`: their places; `free_train`:
         # the first that a train has left; `unused_train`: the first that none has had;
@@ -150,14 +150,15 @@ LINK = record_dtype(
 # `refused`: probability that a full buffer refuses a packet; `due`: how many it is to refuse if no
 # fluid comes. `early`: probability that the discipline hits a packet (one with ECT(1):
 # `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the arrivals of the
-# fluid's next step, by column. `queue`, `link`: its number in both models; `open`: flows of packets
-# that the fluid counts.
+# fluid's next step at the first place, `stride` numbers from the next one; `present`: of the set
+# of places. `queue`, `link`: its number in both models; `open`: flows of packets that the fluid
+# counts.
 FLUID_LINK = record_dtype(
     {
         "begin": float, "bits": float, "slope": float, "added": float, "due": float,
         "refused": float,
-        "early": float, "early_l4s": float, "marks": float, "arrivals": int, "queue": int,
-        "link": int, "open": int,
+        "early": float, "early_l4s": float, "marks": float, "arrivals": int, "stride": int,
+        "present": int, "queue": int, "link": int, "open": int,
     }
 )  # fmt: skip
 

@@ -9,6 +9,7 @@ import math
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
+from tcpcc.models.bit_sets import put_member
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.headers import count_marks, show_header, take_verdict
@@ -153,7 +154,9 @@ def cross_fluid(w, link, flow, p, time, size):
             return -1.0
     ahead = max(fluid.bits + fluid.slope * (time - fluid.begin), 0.0) + fluid.added
     fluid.added += 8 * size
-    number_at(fluid.arrivals, index_at(w.columns, flow.path + p.hop).at).value += 1
+    place = index_at(w.columns, flow.path + p.hop).at
+    number_at(fluid.arrivals, place * fluid.stride).value += 1
+    put_member(fluid.present, place)
     link.begin = max(time + ahead / link.rate, link.busy_until)
     link.behind = 0
     link.busy_until = link.begin + 8 * size / link.rate

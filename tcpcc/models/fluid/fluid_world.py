@@ -58,7 +58,7 @@ SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
     "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
-    "backoff_limit", "window_decay", "idle_restart",
+    "flight_ssthresh", "backoff_limit", "window_decay", "idle_restart",
 )  # fmt: skip
 
 

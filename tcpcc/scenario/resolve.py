@@ -14,6 +14,7 @@ from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.scenario.network import Change, Link, Network, queue_spec
 from tcpcc.scenario.traffic import CBR, STANDARD, Flow
+from tcpcc.scenario.units import Checked
 from tcpcc.scenario.workload import Workload
 from tcpcc.slow_start import composed
 
@@ -392,7 +393,7 @@ def _access_links(
 @lru_cache(maxsize=256)
 def _own_link(rate: float, delay: float) -> Link:
     """An access link without its ends and name; cached, so that equal links are checked once."""
-    return Link("host", "node", rate=rate, delay=delay, record=False)
+    return Link("host", "node", rate=Checked(rate), delay=Checked(delay), record=False)
 
 
 @lru_cache(maxsize=4096)

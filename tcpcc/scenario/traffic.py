@@ -33,6 +33,7 @@ from tcpcc.scenario.frozen import (
     instance,
     named,
     optional,
+    propagation,
     record,
     seconds,
     setting,
@@ -258,7 +259,7 @@ class Flow(Record):
     packet_size: int = setting(whole_bytes, low=1)
     header: int = setting(whole_bytes)
     ack_size: int = setting(whole_bytes)
-    access_delay: float | None = setting(optional(seconds))
+    access_delay: float | None = setting(optional(propagation))
     access_rate: float | None = setting(optional(bit_rate), inf=True)
     traffic_class: int = setting(_traffic_class)
     transport: Transport = setting(_transport)
@@ -431,7 +432,7 @@ class CBR(Record):
     path: Setting[Sequence[Hashable] | None, tuple[str, ...] | None] = setting(
         optional(node_path), default=None
     )
-    access_delay: SecondsOrNone = setting(optional(seconds), default=None)
+    access_delay: SecondsOrNone = setting(optional(propagation), default=None)
     access_rate: BitRateOrNone = setting(optional(bit_rate), default=None, inf=True)
     traffic_class: int = setting(_traffic_class, default=0)
     name: str | None = setting(optional(text), default=None)

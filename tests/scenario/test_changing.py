@@ -56,7 +56,7 @@ def test_the_law_of_a_cellular_link():
     assert 0.03 < (rates == 0).mean() < 0.15
     short, long = (tc.changes.cellular("x", until=2000, silence=s, interval=0.1) for s in (0.01, 2))
     assert _still(long) > 3 * _still(short)
-    calm = tc.changes.cellular("x", until=200, wander=1.0)
+    calm = tc.changes.cellular("x", until=200, wander="1 bit/s")
     assert np.std([c.rate for c in calm]) == pytest.approx((6e6 * 12032 / 0.02) ** 0.5, rel=0.1)
 
 

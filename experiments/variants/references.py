@@ -99,7 +99,7 @@ def by_windows(table: Table, key: Key, known: Reference) -> bool:
 
 
 def by_victim(table: Table, key: Key, known: Reference) -> bool:
-    """Whether a difference is caused by whose packet is dropped: with drops at the head packets
+    """Whether a difference is caused by choice of the dropped packet: with drops at the head packets
     agree with fluid."""
     if known.victim is None:
         return False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.jit import announce_compilation
 from tcpcc.errors import ScenarioError, refuse, unknown
-from tcpcc.models.costs import check_cost, estimate
+from tcpcc.models.costs import check_cost, estimate, trains_needed
 from tcpcc.models.estimates import Estimate
 from tcpcc.models.packet import DRIVERS
 from tcpcc.scenario import Scenario
@@ -135,7 +135,8 @@ def simulate(
             four hours; see `estimate`.
         options: packet and hybrid model: ``trains``, such as 16: packets of a flow that are sent
             within this part of a round trip share an event. Faster, and the packets' order within a
-            train is lost. Default: none in the packet model, 16 for the hybrid's background.
+            train is lost. Default: none in the packet model, 16 for the hybrid's background. Packet
+            model: none, too, if each train would have one packet.
             Fluid model, and hybrid with a background of fluid: ``steps`` in the shortest base
             round-trip time (fluid model: default 20).
             All: ``senders``, the largest number of senders simulated for one flow with a
@@ -169,6 +170,8 @@ def simulate(
             raise unknown(f"option of the {model} model", name, chosen.options)
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
+    if model == "packet":
+        options["trains"] = trains_needed(scenario, options.get("trains"))
     if not force:
         asked_for = {name: options[name] for name in COUNT if name in options}
         check_cost(scenario, model, driver, trace, stream is not None, **asked_for)

@@ -169,3 +169,33 @@ def packets_in_run(resolved: Resolved, flow: ResolvedFlow, duration: float) -> f
 def beyond_run(packets: float) -> str:
     """Why a window of more packets than a run can carry is refused."""
     return f"the slowest link of its path carries {packets:.3g} packets in the whole run"
+
+
+def in_single_packets(resolved: Resolved, trains: float, duration: float) -> bool:
+    """Whether `trains` in a round trip have one packet each, in a run of `duration`, s: on no path
+    a round trip with full buffers is longer than so many packets on its slowest link.
+
+    Where a link changes or a queue has no limit, only the run's duration bounds a round trip.
+    Packets of a source of constant rate are its interval apart.
+    """
+    queues = set(queueing_links(resolved))
+    largest = max((row.spec.packet_size for row in resolved.rows), default=0)
+
+    def longest_delay(i: int) -> float:
+        link = resolved.links[i]
+        if link.variable:
+            return math.inf
+        room = link.buffer * (largest if link.buffer_unit == "packets" else 1)
+        waits = 8 * room / link.rate if i in queues and math.isfinite(link.rate) else 0.0
+        return link.delay + link.jitter + link.aggregation + waits
+
+    delays = [longest_delay(i) for i in range(len(resolved.links))]
+    for row in resolved.rows:
+        back = row.reverse or row.forward
+        longest = min(sum(delays[i] for i in (*row.forward, *back)), duration)
+        packets = packets_in_run(resolved, row, longest)
+        if isinstance(row.spec, CBR):
+            packets = row.spec.rate * longest / (8 * row.spec.packet_size)
+        if packets > trains:
+            return False
+    return True

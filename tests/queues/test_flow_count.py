@@ -123,8 +123,9 @@ def test_the_estimate_in_trains_is_that_of_packets(queue, warm_up):
     )
     case = tc.Scenario(tc.dumbbell("4 Mbps", "20 ms", 40, queue=spec), CHANGING, duration=60)
     means = []
-    for m in ("packet", "trains"):
-        runs = [simulate_in(m, case.replace(seed=seed)) for seed in range(12)]
+    for options in ({}, {"trains": 8}):
+        runs = [tc.simulate(case.replace(seed=seed), **options) for seed in range(12)]
+        assert all(("trains" in run.data.attrs) == bool(options) for run in runs)
         means.append(np.mean([1 / run.data.queue_flows.values[50:, 0] for run in runs], axis=0))
         assert means[-1][-1] == pytest.approx(1 / 8, rel=0.1)
     assert np.abs(means[1] - means[0]).max() < 0.03

@@ -892,7 +892,7 @@ def test_a_timer_that_does_not_advance_is_an_error(model):
     queue = tc.register(
         tc.Discipline("stuck", "", on_arrival=nothing, on_fluid=nothing, on_interval=stuck)
     )
-    net = tc.dumbbell(rate="1 Mbps", delay="1 ms", buffer=10, queue=queue())
+    net = tc.dumbbell(rate="1 Mbps", delay="1 ms", buffer=100, queue=queue())
     with pytest.raises(tc.TcpccError, match=r"not later than q\.now"):
         simulate_in(model, tc.Scenario(net, [tc.Flow("reno")], duration=1))
     with pytest.raises(ValueError, match="on_interval needs on_arrival and on_fluid"):

@@ -114,6 +114,3 @@ def check_background(scenario: Scenario) -> None:
             "flows: the hybrid model needs a background: add background=True to at least one flow"
             " (background = true in a scenario file), or use the packet model"
         )
-
-
-__all__ = ["simulate"]

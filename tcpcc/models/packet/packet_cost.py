@@ -69,11 +69,7 @@ def cost(
     return Estimate(model, packets, 0.0, seconds, memory)
 
 
-def packets_sent(
-    scenario: Scenario,
-    resolved: Resolved,
-    senders: Senders,
-) -> tuple[float, float]:
+def packets_sent(scenario: Scenario, resolved: Resolved, senders: Senders) -> tuple[float, float]:
     """Data packets sent in the whole run, and the largest number of outstanding packets.
 
     Of a flow with a count, those of at most so many `senders`. Flows share a link in proportion to

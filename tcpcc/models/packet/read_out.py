@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 
-def result(
-    world: PacketWorld,
-    driver: str,
-    cpu_seconds: float,
-    until: float = math.inf,
-) -> Run:
+def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = math.inf) -> Run:
     """The record of the run, or of the bins that end by `until`.
 
     Raises:

@@ -26,6 +26,11 @@ def scenario(controller: str, n: int, *, queue: object = None, buffer: int = 100
     return tc.Scenario(net, flows, duration=30, seed=1)
 
 
+def in_trains(one: tc.Scenario, number: float) -> tc.Run:
+    """The run of a scenario in trains, even if each would have one packet."""
+    return run_to_end(TrainWorld(one, number), "compiled", False, 0.0)
+
+
 def measured(run: tc.Run) -> dict[str, float]:
     return {
         "util": float(run.utilization(after=8)),
@@ -57,7 +62,7 @@ def test_a_lone_flow_with_a_small_window_is_that_of_packets(
     flow = tc.Flow(controller, recovery=recovery, size=400, transport=transport)
     net = tc.dumbbell("0.1 Mb/s", "20 ms", 5.5, loss=loss)
     run = tc.Scenario(net, [flow], duration=60)
-    packets, trains = tc.simulate(run).data, tc.simulate(run, trains=16).data
+    packets, trains = tc.simulate(run).data, in_trains(run, 16).data
     assert packets.drops.sum() > 0
     for name in ("delivered", "retransmitted", "dropped", "drops", "arrived", "queue_max"):
         assert np.array_equal(packets[name], trains[name]), name
@@ -73,7 +78,7 @@ def test_a_lone_flow_loses_the_packets_that_packets_lose(controller):
     for seed in (1, 2, 3):
         run = tc.Scenario(net, [tc.Flow(controller)], duration=60, seed=seed)
         sent["packet"] += float(tc.simulate(run).data.sent.sum())
-        sent["short"] += float(tc.simulate(run, trains=5000).data.sent.sum())
+        sent["short"] += float(in_trains(run, 5000).data.sent.sum())
         sent["trains"] += float(tc.simulate(run, trains=16).data.sent.sum())
     assert sent["short"] == sent["packet"]
     assert sent["trains"] == pytest.approx(sent["packet"], rel=0.1)
@@ -168,12 +173,12 @@ def test_a_train_of_delayed_acks_opens_the_window_as_its_acks_do(limit):
     assert windows[1] == pytest.approx(windows[0], rel=0.02)
 
 
-def test_small_windows_are_packets():
-    """With very short trains every train is a packet; the mean of three seeds."""
+def test_trains_of_one_packet_meet_the_queue_of_packets_on_average():
+    """As the packets of the hybrid's foreground do; the mean of three seeds."""
     run = scenario("newreno", 20, buffer=20).jittered(processing=PACKET_TIME)
     seeds = [run.replace(seed=seed) for seed in (1, 2, 3)]
     packets = [measured(tc.simulate(one)) for one in seeds]
-    trains = [measured(tc.simulate(one, trains=1e9)) for one in seeds]
+    trains = [measured(in_trains(one, 1e9)) for one in seeds]
     for name, off in (("queue", 0.06), ("rtx", 0.1)):
         mean = np.mean([m[name] for m in packets])
         assert np.mean([m[name] for m in trains]) == pytest.approx(mean, rel=off)
@@ -318,7 +323,7 @@ def test_a_packet_that_arrives_as_another_departs_finds_it_still_there():
     for delay, access in ((0.25, None), (0.125, 2**-10)):
         net = tc.dumbbell(512e3, delay, 8, access_delay=access)
         run = tc.Scenario(net, [tc.Flow("newreno", ack_size=125, access_delay=access)], duration=60)
-        packets, trains = tc.simulate(run).data, tc.simulate(run, trains=1e4).data
+        packets, trains = tc.simulate(run).data, in_trains(run, 1e4).data
         assert packets.drops.sum() > 0
         for name in ("sent", "delivered", "drops"):
             assert np.array_equal(packets[name], trains[name]), (name, access)

@@ -62,7 +62,7 @@ def test_packets_and_trains_agree_for_four_flows(controller, queue):
     assert other.queue_mean(after=20) == pytest.approx(one.queue_mean(after=20), rel=0.25, abs=2)
 
 
-@pytest.mark.parametrize("trains", [16, 1e9])
+@pytest.mark.parametrize("trains", [16, 200])
 def test_a_threshold_in_bytes_marks_the_packets_that_it_marks_one_by_one(trains):
     """A discipline once saw half a packet more in bytes than in packets, and marked one too early:
     the mean queue was 19.0 packets for 20.0."""

@@ -29,9 +29,8 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
     row["busy_until"] = row["size"] = -1.0
     row["recorded"] = bool(link.record)
     is_fluid = i in world.fluid_links
-    if (
-        link.loss > 0 or link.variable or is_fluid
-    ):  # seeding takes time, and there may be many links
+    # seeding takes time, and there may be many links
+    if link.loss > 0 or link.variable or is_fluid:
         seed_stream(row, world.scenario.seed, f"link {link.name}: random loss")
     discipline = link.queue.discipline
     row["scheduled"] = discipline.is_scheduled

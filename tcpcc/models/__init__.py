@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.engine.jit import announce_compilation
 from tcpcc.errors import ScenarioError, refuse, unknown
-from tcpcc.models.costs import check_cost, estimate, trains_needed
+from tcpcc.models.costs import check_cost, estimate
 from tcpcc.models.estimates import Estimate
 from tcpcc.models.packet import DRIVERS
 from tcpcc.scenario import Scenario
@@ -170,8 +170,6 @@ def simulate(
             raise unknown(f"option of the {model} model", name, chosen.options)
     if driver not in DRIVERS:
         raise unknown("driver", driver, DRIVERS)
-    if model == "packet":
-        options["trains"] = trains_needed(scenario, options.get("trains"))
     if not force:
         asked_for = {name: options[name] for name in COUNT if name in options}
         check_cost(scenario, model, driver, trace, stream is not None, **asked_for)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from tcpcc.engine.memory import memory_left
 from tcpcc.errors import LongRun, ResourceError, positive, warn
 from tcpcc.models.estimates import Estimate, Options
-from tcpcc.models.layout import in_single_packets
 from tcpcc.models.packet.packet_cost import is_short_run
 from tcpcc.scenario.spec import require_scenario
 
@@ -60,7 +59,6 @@ def estimate(
 
     require_scenario(scenario)
     check_model(model)
-    trains = trains_needed(scenario, trains) if model == "packet" else trains
     options = Options(
         driver,
         trace,
@@ -71,18 +69,6 @@ def estimate(
     )
     cost = import_module(COSTS[model]).cost
     return cost(scenario, scenario.resolve(expand=False), options)
-
-
-def trains_needed(scenario: Scenario, trains: float | None) -> float | None:
-    """The option `trains` of the packet model; None if each train has one packet: it is a packet.
-
-    Raises:
-        ScenarioError: `trains` is not positive.
-    """
-    if trains is None:
-        return None
-    resolved, number = scenario.resolve(expand=False), positive("trains", trains)
-    return None if in_single_packets(resolved, number, scenario.duration) else number
 
 
 def check_cost(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -178,24 +178,28 @@ def in_single_packets(resolved: Resolved, trains: float, duration: float) -> boo
     Where a link changes or a queue has no limit, only the run's duration bounds a round trip.
     Packets of a source of constant rate are its interval apart.
     """
-    queues = set(queueing_links(resolved))
     largest = max((row.spec.packet_size for row in resolved.rows), default=0)
 
-    def longest_delay(i: int) -> float:
+    def longest_delay(i: int, unlimited: Collection[int]) -> float:
         link = resolved.links[i]
-        if link.variable:
+        if link.variable or i in unlimited:
             return math.inf
         room = link.buffer * (largest if link.buffer_unit == "packets" else 1)
-        waits = 8 * room / link.rate if i in queues and math.isfinite(link.rate) else 0.0
+        waits = 8 * room / link.rate if math.isfinite(room) else 0.0
         return link.delay + link.jitter + link.aggregation + waits
 
-    delays = [longest_delay(i) for i in range(len(resolved.links))]
-    for row in resolved.rows:
-        back = row.reverse or row.forward
-        longest = min(sum(delays[i] for i in (*row.forward, *back)), duration)
-        packets = packets_in_run(resolved, row, longest)
-        if isinstance(row.spec, CBR):
-            packets = row.spec.rate * longest / (8 * row.spec.packet_size)
-        if packets > trains:
-            return False
-    return True
+    def fit(unlimited: Collection[int] = ()) -> bool:
+        """Whether trains have one packet if the queues of these links have no limit."""
+        for row in resolved.rows:
+            hops = (*row.forward, *(row.reverse or row.forward))
+            longest = min(sum(longest_delay(i, unlimited) for i in hops), duration)
+            packets = packets_in_run(resolved, row, longest)
+            if isinstance(row.spec, CBR):
+                packets = row.spec.rate * longest / (8 * row.spec.packet_size)
+            if packets > trains:
+                return False
+        return True
+
+    if not fit():  # saves the search for queues in nearly all runs
+        return False
+    return fit({i for i in queueing_links(resolved) if math.isinf(resolved.links[i].buffer)})

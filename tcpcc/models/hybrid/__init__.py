@@ -57,7 +57,7 @@ def simulate(
         ScenarioError: no flow has ``background=True``; an unknown driver.
     """
     from tcpcc.models.hybrid.coupling import CoupledWorld
-    from tcpcc.models.trains.train_world import TrainWorld
+    from tcpcc.models.trains.train_world import TrainWorld, resolved_for
 
     begin = time.thread_time()
     senders = whole("senders", senders, low=1)
@@ -75,8 +75,8 @@ def simulate(
         rows = scenario.resolve(senders=Senders(background=senders)).rows
         trace = [row.name for row in rows if _is_single(row) and row.spec.record]
     per_rtt = PER_RTT if trains is None else trains
-    limits = Senders(background=senders)
-    in_trains = TrainWorld(scenario, per_rtt, limits, "hybrid", _is_single, trace=trace)
+    resolved = resolved_for(scenario, Senders(background=senders))
+    in_trains = TrainWorld(scenario, per_rtt, resolved, "hybrid", _is_single, trace=trace)
     return run_to_end(in_trains, driver, progress, begin)
 
 

@@ -10,7 +10,6 @@ import time
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import unknown, whole
-from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +33,6 @@ def simulate(
     progress: bool = False,
 ) -> Run:
     """Run `scenario` packet by packet with one of the `DRIVERS`; see `tcpcc.simulate`."""
-    from tcpcc.models.limits import warn_of_two_ways
     from tcpcc.models.packet.memory.packet_world import PacketWorld
 
     begin = time.thread_time()
@@ -42,10 +40,9 @@ def simulate(
     if trains is None:
         world = PacketWorld(scenario, trace, stream=stream, senders=limit)
     else:
-        from tcpcc.models.trains.train_world import TrainWorld
+        from tcpcc.models.trains.train_world import world_of
 
-        world = TrainWorld(scenario, trains, Senders(limit, limit), trace=trace, stream=stream)
-        warn_of_two_ways(world.resolved, "trains")
+        world = world_of(scenario, trains, limit, trace, stream)
     return run_to_end(world, driver, progress, begin)
 
 

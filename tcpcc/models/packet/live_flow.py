@@ -149,26 +149,17 @@ class LiveFlow:
                 its range.
         """
         state = record_view(self._controller.state_dtype, int(self._row["state"]))
-        names = state.dtype.names or ()
-        known = [n for n in names if not state.dtype[n].shape]
+        known = [*self.state, *self._controller.params]
         for name, value in values.items():
-            if name not in known and name not in self._controller.params:
-                raise unknown(
-                    f"state or parameter of {self.name!r}",
-                    name,
-                    [*known, *self._controller.params],
-                )
+            if name not in known:
+                raise unknown(f"state or parameter of {self.name!r}", name, known)
             if name in WINDOW:
                 positive(name, value, "packets", inf=name == "ssthresh")
         given = {n: v for n, v in values.items() if n in self._controller.params}
-        if given:
-            self._controller.check({**self.params, **given})
-            params = record_view(self._controller.params_dtype, int(self._row["params"]))
-            for name, value in given.items():
-                params[name] = value
+        self._controller.check({**self.params, **given})
+        params = record_view(self._controller.params_dtype, int(self._row["params"]))
         for name, value in values.items():
-            if name not in given:
-                state[name] = value
+            (params if name in given else state)[name] = value
 
     def send(self, packets: int) -> None:
         """Add `packets` to send, now. The flow must have a size and must have started.

@@ -19,6 +19,7 @@ from tcpcc.models.estimates import (
     sender_counts,
     workloads,
 )
+from tcpcc.models.layout import in_single_packets
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def cost(
     items, carried = workloads(scenario, resolved)
     packets, flows = sent + carried, sum(sender_counts(resolved, limits))
     seconds = PER_PACKET[options.driver] * packets
-    if options.trains > 0:
+    if options.trains > 0 and not in_single_packets(resolved, options.trains, scenario.duration):
         length = max(outstanding / max(flows, 1) / options.trains, 1)
         seconds = PER_PACKET_OF_TRAIN * packets + PER_TRAIN * (sent / length + carried)
     seconds += PER_TRANSFER * items + PER_SENDER * flows

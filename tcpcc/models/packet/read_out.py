@@ -160,8 +160,7 @@ def _totals(world: PacketWorld, n_bins: int) -> dict[str, np.ndarray]:
     finished[:n] = world.tcp["finished"][:n]
     if len(world.kept) == len(finished):
         return totals | {"finished": finished}
-    for name in ("sent", "retransmitted", "delivered"):
-        totals[name] = np.zeros(len(finished))
+    totals |= {name: np.zeros(len(finished)) for name in ("sent", "retransmitted", "delivered")}
     for bins in _parts(world, n_bins):
         for name in ("sent", "retransmitted", "delivered"):
             totals[name][world.kept] += _flow_bins(world, bins)[name].sum(axis=0)

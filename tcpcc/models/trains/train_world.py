@@ -11,7 +11,8 @@ import numpy as np
 from tcpcc.engine.jit import address, blank, longer, rule_address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.errors import ScenarioError, positive
-from tcpcc.models.limits import warn_of_crowds
+from tcpcc.models.layout import in_single_packets
+from tcpcc.models.limits import warn_of_crowds, warn_of_two_ways
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.header_memory import uses_headers
 from tcpcc.models.packet.memory.packet_world import PacketWorld
@@ -52,20 +53,34 @@ def resolved_for(scenario: Scenario, senders: Senders) -> Resolved:
     return spread_starts(scenario, resolved)
 
 
+def world_of(
+    scenario: Scenario,
+    trains: float,
+    senders: float,
+    trace: bool | Selection,
+    stream: str | Path | None,
+) -> PacketWorld:
+    """The memory of the packet model with `trains`: that of packets if each train has one."""
+    resolved = resolved_for(scenario, Senders(senders, senders))
+    if in_single_packets(resolved, positive("trains", trains), scenario.duration):
+        return PacketWorld(scenario, trace, stream=stream, senders=senders)
+    warn_of_two_ways(resolved, "trains")
+    return TrainWorld(scenario, trains, resolved, trace=trace, stream=stream)
+
+
 class TrainWorld(PacketWorld):
     """The packet model's memory, and that of trains.
 
     Args:
         scenario: the scenario to run.
         per_rtt: trains are shorter than a round trip over this number.
-        senders: largest number of senders of a flow with a `count`.
+        resolved: the resolved scenario. Default: with a sender for each flow.
         model: name of the model in the record.
         single: tells the flows of which each packet is a train of its own.
         trace, stream: as in `tcpcc.simulate`. A flow with a trace sends single packets.
 
     Raises:
-        ScenarioError: `per_rtt` is not positive; too many flows of which a packet cannot stand for
-            several.
+        ScenarioError: `per_rtt` is not positive.
     """
 
     engine = "tcpcc.models.trains.train_events"
@@ -74,7 +89,7 @@ class TrainWorld(PacketWorld):
         self,
         scenario: Scenario,
         per_rtt: float,
-        senders: Senders = Senders(),  # noqa: B008
+        resolved: Resolved | None = None,
         model: str = "packet",
         single: Callable[[ResolvedFlow], bool] = lambda flow: False,
         *,
@@ -82,7 +97,7 @@ class TrainWorld(PacketWorld):
         stream: str | Path | None = None,
     ) -> None:
         self.model, self.settings = model, {"trains": positive("trains", per_rtt)}
-        resolved = resolved_for(scenario, senders)
+        resolved = resolved or scenario.resolve()
         # a stop to enlarge a ring costs as much as 500 trains
         room = max(RINGS // max(len(resolved.flows), 1), r.FIRST_RING)
         self.first_ring = 1 << min(room, LONGEST_RING).bit_length() - 1
@@ -105,8 +120,7 @@ class TrainWorld(PacketWorld):
         self.grow()
         for i, flow in enumerate(self.resolved.flows):
             is_cbr = isinstance(flow.spec, CBR)
-            traced = bool(self.flows["traced"][i])
-            alone = single(flow)
+            alone, traced = single(flow), bool(self.flows["traced"][i])
             self.open["single"][i] = is_cbr or alone or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
             hop, row = first_queue(kinds, self.paths.hops_of(flow.forward))

@@ -1338,14 +1338,15 @@ def test_packets_leave_at_the_pacing_rate(noting):
 
 
 def test_paced_packets_of_a_recovery_count_as_sent(noting):
-    """RFC 9937, 6.3."""
+    """RFC 9937, 6.3; pacing delays what an ACK has allowed (6.2), and sends no more."""
     end = started("sack-prr", controller=noting, initial_window=10)
     for k in range(1, 6):
         end.sends(RELEASE, k / 10)
-    sent = [seq for k in (1, 2, 3) for seq in end.dupack(0.5 + k / 1000, k)]
+    sent = [seq for k in (1, 2, 3, 4) for seq in end.dupack(0.5 + k / 1000, k)]
     assert (end.phase, sent, end.prr_out) == (RECOVERY, [0], 1)
     sent += end.sends(RELEASE, 2.0)
     assert end.prr_out == len(sent) == 2
+    assert end.sends(RELEASE, 3.0) == []
 
 
 def test_the_sample_of_a_restart_is_limited_by_the_application():
@@ -1375,13 +1376,13 @@ def count_only(s, p, f):
         count_duplicate(f, f.now)
 
 
-def test_pacing_sends_nothing_between_a_duplicate_ack_and_loss_detection(noting):
-    """Unless the recovery has a rule for this."""
+def test_paced_packets_do_not_wait_between_a_duplicate_ack_and_loss_detection(noting):
+    """RFC 5681, 3.2: they are within cwnd."""
     tc.register(tc.Recovery("counting", "", count_only, selective=True))
     end = started("counting", controller=noting, initial_window=10, limited_transmit=False)
     assert end.sends(RELEASE, 0.1) == [1]
     end.dupack(0.15, 1)
-    assert end.sends(RELEASE, 0.2) == []
+    assert end.sends(RELEASE, 0.2) == [2]
 
 
 def test_samples_are_application_limited_until_data_before_the_pause_is_delivered():

@@ -1,6 +1,8 @@
 """Data that an application writes while losses are being detected or repaired: RFC 5681, 3.2, RFC
 6675, 5, and RFC 9937, 6.2; Linux sends in every state what is below cwnd (``tcp_write_xmit``)."""
 
+import math
+
 import pytest
 from endpoint import Endpoint
 
@@ -55,13 +57,35 @@ def test_5681_3_2_no_more_than_cwnd_allows_leave_between_duplicate_acks(recovery
     assert end.phase == OPEN
 
 
-@pytest.mark.parametrize("recovery", ["reno", "newreno", "sack", "sack-prr-6937", "rack-tlp"])
+@pytest.mark.parametrize("recovery", ["reno", "newreno", *BY_PIPE])
 def test_5681_3_2_data_written_in_a_recovery_leave_at_once(recovery):
     """Step 5: ssthresh is 5, and 8 packets have left the network or are inflated for. RFC 6675, 5,
     step C; RFC 9937, 6.2: at most ssthresh - pipe = 5 - 1."""
     end = repairing(recovery)
     assert end.write(0.15, 30) == [10, 11, 12, 13]
     assert end.write(0.16, 40) == []
+
+
+@pytest.mark.parametrize("recovery", REDUCING)
+def test_9937_6_2_only_packets_sent_count_as_sent(recovery):
+    """prr_out: the ACKs after the retransmission allow packets that the application has not."""
+    assert repairing(recovery).prr_out == 1
+
+
+@pytest.mark.parametrize("recovery", REDUCING)
+@pytest.mark.parametrize("answered", [4, 5, 6, 9])
+def test_9937_6_2_what_acks_have_allowed_is_not_lost_without_data(recovery, answered):
+    """While pipe exceeds ssthresh: CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out."""
+    end = writer(recovery, 40, 50)
+    for k in range(1, answered + 1):
+        end.ack(0.1 + k / 1000, -1, k, (1, k + 1))
+    assert end.phase == RECOVERY
+    assert end.pipe > math.floor(end.cwnd)
+    due = (end.known - end.known_at_loss) * math.floor(end.cwnd) / end.flight_at_loss
+    new = math.ceil(due) - 1
+    assert end.write(0.15, 80) == list(range(40, 40 + new))
+    assert end.write(0.15, 90) == []
+    assert end.prr_out == math.ceil(due)
 
 
 @pytest.mark.parametrize("recovery", REDUCING)

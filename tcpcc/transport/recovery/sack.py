@@ -195,7 +195,7 @@ def skip_received(f):
 
 def send_by_pipe(s, f, now, burst, most):
     """Send while pipe is below `most`, at most `burst` packets: retransmissions first, then new
-    data. Returns the number of packets requested."""
+    data. Returns the number of packets sent."""
     f.more = 0
     sent = 0
     window = effective_window(f)
@@ -208,9 +208,8 @@ def send_by_pipe(s, f, now, burst, most):
             return sent
         if f.phase != RECOVERY or not retransmit_next(s, f, now):
             skip_received(f)
-            if not has_new_data(f):
-                return sent + 1
-            if not may_send_new(f, now, window - s.pipe, min(burst, float(most - s.pipe))):
+            room = min(burst, float(most - s.pipe))
+            if not (has_new_data(f) and may_send_new(f, now, window - s.pipe, room)):
                 return sent
             send_counted(s, f, f.next_seq, now)
             advance(f)

@@ -1337,6 +1337,20 @@ def test_packets_leave_at_the_pacing_rate(noting):
     assert end.release_at == pytest.approx(7.1)
 
 
+def test_a_write_may_send_a_whole_burst_after_paced_packets(noting):
+    """`max_burst`, although the packets before left one by one."""
+    end = Endpoint("sack", controller=noting, initial_window=20, max_burst=3)
+    end.set(to_send=3, awaits=1)
+    assert end.start() == [0]
+    for k in (1, 2):
+        assert end.sends(RELEASE, end.release_at) == [k]
+    assert end.write(1.0, 30) == [3]
+    for k in (4, 5):
+        assert end.release_at < math.inf
+        assert end.sends(RELEASE, end.release_at) == [k]
+    assert end.release_at == math.inf
+
+
 def test_paced_packets_of_a_recovery_count_as_sent(noting):
     """RFC 9937, 6.3; pacing delays what an ACK has allowed (6.2), and sends no more."""
     end = started("sack-prr", controller=noting, initial_window=10)

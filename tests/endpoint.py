@@ -15,7 +15,7 @@ from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.transport import receiver, rto, sender
 from tcpcc.transport.flow_record import TCP_FLOW, tcp_at
 
-START, ACK, TIMER, RESUME, STOP, DATA, ACK_TIMER, MEASURE, WRITE, RELEASE, ALARM = range(11)
+START, ACK, TIMER, RESUME, STOP, DATA, ACK_TIMER, MEASURE, WRITE, RELEASE, ALARM, RWND = range(12)
 CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas", "newreno": "newreno", "newreno-steady": "newreno"}
 
 
@@ -47,6 +47,8 @@ def drive(flow, what, now, number, trigger, low, high, rtt):
         sender.release_paced(f, now)
     elif what == ALARM:
         sender.call_alarms(f, now)
+    elif what == RWND:
+        sender.learn_rwnd(f, now, float(number))
     return False
 
 
@@ -145,6 +147,10 @@ class Endpoint:
         """The application has handed over all up to packet `to_send`, and may hand over more."""
         self.set(awaits=1)
         return self.sends(WRITE, now, to_send)
+
+    def offer(self, now, rwnd):
+        """The receiver offers a window of `rwnd` packets."""
+        return self.sends(RWND, now, rwnd)
 
 
 def started(recovery="reno", **settings):

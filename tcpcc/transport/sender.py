@@ -190,8 +190,7 @@ def retransmission_timeout(f, now):
     outstanding, send what has waited since :func:`wait_for_timer`."""
     f.deadline = math.inf
     if f.high_ack == f.max_seq:
-        f.burst = f.max_burst
-        resume_sending(f, now)
+        send_what_waits(f, now)
         return
     s = window_at(f.state, 0)
     ssthresh = s.ssthresh if is_cut_already(f) else 0.0
@@ -214,16 +213,15 @@ def retransmission_timeout(f, now):
         recover(f, now, f.recovery_on_timeout)
     if f.stale_rounds == 0:
         begin_round(f, now)
-    f.burst = f.max_burst
-    resume_sending(f, now)
+    send_what_waits(f, now)
 
 
 @compiled
 def send_what_waits(f, now):
-    """Send waiting packets without a new ACK, but not between the first duplicate ACK and the
-    detection of a loss, unless the loss recovery decides itself (``resume``)."""
-    if f.recovery_resume != 0 or f.dupacks == 0 or f.phase == RECOVERY:
-        resume_sending(f, now)
+    """Send what the window allows without a new ACK, at any time: between duplicate ACKs and during
+    a recovery too (RFC 5681, 3.2; RFC 6675, 5; Linux, ``tcp_write_xmit``)."""
+    f.burst = f.max_burst
+    resume_sending(f, now)
 
 
 @compiled
@@ -240,7 +238,7 @@ def release_paced(f, now):
     d = delivery_at(f.delivery, 0)
     if d.release_at <= now:
         d.release_at = math.inf
-        send_what_waits(f, now)
+        resume_sending(f, now)
         note_what_limits(f)
 
 
@@ -295,8 +293,7 @@ def write_data(f, now):
     """The application has written more data, up to ``f.to_send``.
 
     After an idle period longer than a retransmission timeout cwnd is at most the initial window
-    (RFC 5681, 4.1), or half as large for each timeout (`window_decay`). During a loss recovery the
-    next ACKs release the new data.
+    (RFC 5681, 4.1), or half as large for each timeout (`window_decay`).
     """
     if f.high_ack == f.max_seq:
         last = segment_at(f.segments, f.max_seq & f.segment_mask).sent_at
@@ -309,9 +306,7 @@ def write_data(f, now):
         begin_round(f, now)
         if f.on_restart != 0:
             restarted(f, now, now - last)
-    if f.phase == OPEN and f.dupacks == 0:
-        f.burst = f.max_burst
-        resume_sending(f, now)
+    send_what_waits(f, now)
 
 
 @compiled
@@ -325,7 +320,6 @@ def learn_rwnd(f, now, rwnd):
         return
     f.rwnd = rwnd
     if is_opened(f) and math.isnan(f.finished):
-        f.burst = f.max_burst
         send_what_waits(f, now)
         if f.delivery != 0:
             note_limited(f, window_at(f.state, 0).cwnd)

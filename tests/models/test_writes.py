@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from tcpcc.transport.recovery import RECOVERIES
 from tests.drivers import both_drivers
 from tests.every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
@@ -212,6 +213,20 @@ def test_a_loss_in_a_trickle_leaves_a_share_of_the_packets_in_flight(model, cont
 
     assert left * 6 <= ssthresh() <= left * 15
     assert ssthresh(flight_ssthresh=False) > 0.9 * left * 300
+
+
+@PACKETS_AND_TRAINS
+@pytest.mark.parametrize("recovery", RECOVERIES.names())
+def test_data_written_after_two_duplicate_acks_spare_a_timeout(model, recovery):
+    """RFC 5681, 3.2: the first of three packets is lost; the fourth, within cwnd, leaves when it is
+    written and causes the third duplicate ACK. The initial timeout is 1 s."""
+    net = tc.dumbbell("10 Mbps", "20 ms", buffer=50, access_rate="1 Mbps")
+    only_first = [tc.Change(at, "bottleneck", loss=p) for at, p in ((0.0, 0.999999), (0.012, 0.0))]
+    case = scenario([(0, 3), (0.1, 1)], net=net, recovery=recovery, transport={"handshake": False})
+    run = simulate_in(model, case.replace(changes=only_first))
+    totals = run.totals().iloc[0]
+    assert (totals["loss_events"], totals["timeouts"]) == (1, 0)
+    assert run.fct()["fct_s"][0] <= 0.1 + 2 * (TRIP + 2 * 8 * 1040 / 1e6) + 1e-9
 
 
 # ------------------------------------------------------------------ beside other things

@@ -10,6 +10,7 @@ from experiments import published
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc.transport.flow_record import RECOVERY, window_at
+from tcpcc.transport.output import effective_window
 from tcpcc.transport.recovery.sack import (
     SCOREBOARD,
     give_up,
@@ -78,27 +79,18 @@ def on_ack(s, p, f):
             s.window -= 1.0
     if f.phase == RECOVERY:
         s.window = min(s.window, s.pipe + 1.0)
-        send_halving(s, f, f.max_burst)
+        send_by_pipe(s, f, f.now, f.max_burst, math.floor(s.window))
         return
     if in_recovery:
         sender = window_at(f.state, 0)
         sender.cwnd = max(min(sender.cwnd, s.window), 1.0)
     if may_send(f):
-        send_by_pipe(s, f, f.now, f.max_burst, False)
-
-
-def send_halving(s, f, burst):
-    f.more = 0
-    room = math.floor(s.window) - s.pipe
-    if room > 0:
-        send_by_pipe(s, f, f.now, min(room, burst), True)
+        send_by_pipe(s, f, f.now, f.max_burst, effective_window(f))
 
 
 def resume(s, p, f):
-    if f.phase == RECOVERY:
-        send_halving(s, f, f.burst)
-    elif may_send(f):
-        send_by_pipe(s, f, f.now, f.burst, False)
+    most = math.floor(s.window) if f.phase == RECOVERY else effective_window(f)
+    send_by_pipe(s, f, f.now, f.burst, most)
 
 
 def rate_halving(floor):

@@ -176,6 +176,33 @@ def test_7_2_no_probe_is_scheduled_in_recovery():
     assert (end.phase, end.recheck_at) == (RECOVERY, math.inf)
 
 
+def test_7_2_no_probe_is_scheduled_between_a_timeout_and_the_ack_of_what_was_outstanding():
+    """RTO recovery; in Linux the state is Open or CWR (``tcp_schedule_loss_probe``). New data sent
+    in it are probed for once it has ended."""
+    end = sender(4, size=9, frto=False)
+    end.sends(ALARM, end.recheck_at)
+    assert end.time_out() == [1]
+    assert (end.phase, end.recheck_at) == (LOSS, math.inf)
+    at = end.deadline - 0.1
+    sent = [seq for k in range(1, 5) for seq in end.ack(at + k / 100, k)]
+    assert (end.phase, end.recheck_at) == (LOSS, math.inf)
+    assert max(sent) > end.recover
+    end.ack(at + 0.05, end.recover)
+    assert end.phase == OPEN
+    assert end.recheck_at == pytest.approx(at + 0.05 + 2 * end.srtt)
+
+
+def test_7_2_a_write_that_sends_nothing_does_not_postpone_the_probe():
+    """Only new data sent and cumulative ACKs start the wait (Linux, ``tcp_write_xmit``)."""
+    end = sender(4, size=9)
+    at = end.recheck_at
+    assert end.write(0.2, 20) == []
+    assert end.recheck_at == at
+    end = sender(4, size=5)
+    assert end.write(0.15, 6) == [5]
+    assert end.recheck_at == pytest.approx(0.15 + 2 * RTT)
+
+
 # 7.3: what a probe sends
 
 

@@ -1337,15 +1337,30 @@ def test_packets_leave_at_the_pacing_rate(noting):
     assert end.release_at == pytest.approx(7.1)
 
 
+def test_a_write_may_send_a_whole_burst_after_paced_packets(noting):
+    """`max_burst`, although the packets before left one by one."""
+    end = Endpoint("sack", controller=noting, initial_window=20, max_burst=3)
+    end.set(to_send=3, awaits=1)
+    assert end.start() == [0]
+    for k in (1, 2):
+        assert end.sends(RELEASE, end.release_at) == [k]
+    assert end.write(1.0, 30) == [3]
+    for k in (4, 5):
+        assert end.release_at < math.inf
+        assert end.sends(RELEASE, end.release_at) == [k]
+    assert end.release_at == math.inf
+
+
 def test_paced_packets_of_a_recovery_count_as_sent(noting):
-    """RFC 9937, 6.3."""
+    """RFC 9937, 6.3; pacing delays what an ACK has allowed (6.2), and sends no more."""
     end = started("sack-prr", controller=noting, initial_window=10)
     for k in range(1, 6):
         end.sends(RELEASE, k / 10)
-    sent = [seq for k in (1, 2, 3) for seq in end.dupack(0.5 + k / 1000, k)]
+    sent = [seq for k in (1, 2, 3, 4) for seq in end.dupack(0.5 + k / 1000, k)]
     assert (end.phase, sent, end.prr_out) == (RECOVERY, [0], 1)
     sent += end.sends(RELEASE, 2.0)
     assert end.prr_out == len(sent) == 2
+    assert end.sends(RELEASE, 3.0) == []
 
 
 def test_the_sample_of_a_restart_is_limited_by_the_application():
@@ -1375,13 +1390,13 @@ def count_only(s, p, f):
         count_duplicate(f, f.now)
 
 
-def test_pacing_sends_nothing_between_a_duplicate_ack_and_loss_detection(noting):
-    """Unless the recovery has a rule for this."""
+def test_paced_packets_do_not_wait_between_a_duplicate_ack_and_loss_detection(noting):
+    """RFC 5681, 3.2: they are within cwnd."""
     tc.register(tc.Recovery("counting", "", count_only, selective=True))
     end = started("counting", controller=noting, initial_window=10, limited_transmit=False)
     assert end.sends(RELEASE, 0.1) == [1]
     end.dupack(0.15, 1)
-    assert end.sends(RELEASE, 0.2) == []
+    assert end.sends(RELEASE, 0.2) == [2]
 
 
 def test_samples_are_application_limited_until_data_before_the_pause_is_delivered():

@@ -60,6 +60,7 @@ from tcpcc.transport.recovery.rate_reduction import (
     begin_answer,
     is_reducing,
     may_go,
+    most_in_network,
 )
 from tcpcc.transport.rto import measure, reset_backoff, restart_timer
 from tcpcc.transport.rules import lost, mark_lost, report_delivery, undo_recovery
@@ -164,24 +165,27 @@ def advance_by(s, f, now):
         new_ack(f, now, f.ack)
 
 
-def send_and_probe(s, f, now, burst, reducing):
-    """Send while the window allows, lost packets first, then new data (as :func:`.sack.send`)."""
+def send_lost_and_new(s, f, now, burst):
+    """Send what the window or the reduction allows, lost packets first, then new data (as
+    :func:`.sack.send_by_pipe`). Returns whether a packet was sent."""
     f.more = 0
     d = delivery_at(f.delivery, 0)
-    window = effective_window(f)
-    while (reducing or d.pipe < window) and burst > 0:
+    window, most, before = effective_window(f), most_in_network(s, f), f.sent
+    while d.pipe < most and burst > 0:
         if must_wait(f, now, burst):
             break
         if d.first[1] >= 0 and s.frto != NEW_DATA:
             retransmit_lost(f, d, now)
-        elif has_new_data(f) and may_send_new(f, now, window - d.pipe, burst):
+        elif has_new_data(f) and may_send_new(
+            f, now, window - d.pipe, min(burst, float(most - d.pipe))
+        ):
             emit(f, f.next_seq, now)
             advance(f)
         else:
             break
         burst -= 1
         s.prr_out += 1
-    set_probe(s, f, d, now)
+    return f.sent > before
 
 
 def retransmit_lost(f, d, now):
@@ -306,7 +310,7 @@ def on_ack(s, p, f):
             enter_rack_recovery(s, f, f.now)
     report_delivery(f, f.now)
     safe = f.high_ack > high_ack and d.lost == lost_before
-    go_on(s, f, known, f.max_burst, safe)
+    go_on(s, f, known, safe)
 
 
 def measure_by_echo(f):
@@ -317,21 +321,22 @@ def measure_by_echo(f):
         measure(f, f.now, f.now - segment.sent_at)
 
 
-def go_on(s, f, known, burst, safe):
-    """Send what the window or the proportional reduction allows, after an ACK or an alarm."""
+def go_on(s, f, known, safe):
+    """Send after an ACK or an alarm, and set the alarm for a probe."""
     d = delivery_at(f.delivery, 0)
     s.pipe = d.pipe
     s.known = d.total
     if is_reducing(f):
-        burst = min(burst, may_go(s, f, s.known - known, safe))
-    send_and_probe(s, f, f.now, burst, is_reducing(f))
+        s.most = s.pipe + int(may_go(s, f, s.known - known, safe))
+    send_lost_and_new(s, f, f.now, f.max_burst)
+    set_probe(s, f, d, f.now)
 
 
 def on_alarm(s, p, f):
     if s.alarm == LATE:
         if detect(s, f, f.now) and f.phase == OPEN:
             enter_rack_recovery(s, f, f.now)
-        go_on(s, f, s.known, f.max_burst, False)
+        go_on(s, f, s.known, False)
     elif s.alarm == PROBE:
         probe(s, f, f.now)
 
@@ -345,7 +350,8 @@ def on_timeout(s, p, f):
 
 
 def resume(s, p, f):
-    send_and_probe(s, f, f.now, f.burst, is_reducing(f))
+    if send_lost_and_new(s, f, f.now, f.burst):
+        set_probe(s, f, delivery_at(f.delivery, 0), f.now)
 
 
 register(

@@ -27,6 +27,7 @@ import math
 from tcpcc.definition import Flag, State, register
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import RECOVERY, window_at
+from tcpcc.transport.output import effective_window
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.sack import (
     SCOREBOARD,
@@ -43,6 +44,7 @@ REDUCTION = {
     "known_at_loss": State(0, "packets", "known to have arrived before the loss", kind=int),
     "flight_at_loss": State(1, "packets", "outstanding at the loss", kind=int),
     "prr_out": State(0, "packets", "sent since the loss", kind=int),
+    "most": State(0, "packets", "may be in the network until the next ACK", kind=int),
     "answered": State(-1, "", "mark_edge of the last mark answered gradually", kind=int),
 }
 
@@ -76,7 +78,6 @@ def may_go(s, f, delivered, safe):
 
 def on_ack(s, p, f):
     known, lost, high_ack = s.known, s.marked_lost, f.high_ack
-    burst = f.max_burst
     begin_answer(s, f)
     if update_scoreboard(s, f, f.now, f.ack):
         s.flight_at_loss = f.next_seq - (f.high_ack + 1)
@@ -87,9 +88,9 @@ def on_ack(s, p, f):
         report_delivery(f, f.now)
     if is_reducing(f):
         safe = not p.safe_ack or (f.high_ack > high_ack and s.marked_lost == lost)
-        burst = min(burst, may_go(s, f, s.known - known, safe))
+        s.most = s.pipe + int(may_go(s, f, s.known - known, safe))
     if p.keep_sack or may_send(f):
-        s.prr_out += send_by_pipe(s, f, f.now, burst, is_reducing(f))
+        s.prr_out += send_by_pipe(s, f, f.now, f.max_burst, most_in_network(s, f))
 
 
 @compiled
@@ -97,6 +98,13 @@ def is_reducing(f):
     """Whether a proportional reduction is in progress: in recovery or after a mark, unless the
     controller owns its recovery."""
     return f.owns_window == 0 and (f.phase == RECOVERY or is_answering_mark(f))
+
+
+@compiled
+def most_in_network(s, f):
+    """Packets that may be in the network: the window, or during a reduction what the last ACK has
+    allowed (RFC 9937, 6.2: cwnd = inflight + SndCnt). What it had no data for may leave later."""
+    return s.most if is_reducing(f) else effective_window(f)
 
 
 def on_timeout(s, p, f):
@@ -107,8 +115,7 @@ def on_timeout(s, p, f):
 
 
 def resume(s, p, f):
-    if p.keep_sack or may_send(f):
-        s.prr_out += send_by_pipe(s, f, f.now, f.burst, is_reducing(f))
+    s.prr_out += send_by_pipe(s, f, f.now, f.burst, most_in_network(s, f))
 
 
 def add(name, summary, source, today):

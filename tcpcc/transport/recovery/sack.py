@@ -193,30 +193,28 @@ def skip_received(f):
         f.next_seq += 1
 
 
-def send_by_pipe(s, f, now, burst, reducing):
-    """Send while pipe is below the window (`reducing`: regardless of pipe), at most `burst`
-    packets: retransmissions first, then new data. Returns the number of packets requested."""
+def send_by_pipe(s, f, now, burst, most):
+    """Send while pipe is below `most`, at most `burst` packets: retransmissions first, then new
+    data. Returns the number of packets sent."""
     f.more = 0
     sent = 0
     window = effective_window(f)
     if f.coasting != 0:
-        sent = send_run(f, now, window - s.pipe, burst)
+        sent = send_run(f, now, most - s.pipe, burst)
         s.pipe += sent
         return sent
-    while (reducing or s.pipe < window) and burst > 0:
+    while s.pipe < most and burst > 0:
         if must_wait(f, now, burst):
             return sent
+        if f.phase != RECOVERY or not retransmit_next(s, f, now):
+            skip_received(f)
+            room = min(burst, float(most - s.pipe))
+            if not (has_new_data(f) and may_send_new(f, now, window - s.pipe, room)):
+                return sent
+            send_counted(s, f, f.next_seq, now)
+            advance(f)
         burst -= 1
         sent += 1
-        if f.phase == RECOVERY and retransmit_next(s, f, now):
-            continue
-        skip_received(f)
-        if not has_new_data(f):
-            return sent
-        if not may_send_new(f, now, window - s.pipe, burst + 1):
-            return sent - 1
-        send_counted(s, f, f.next_seq, now)
-        advance(f)
     return sent
 
 
@@ -273,12 +271,11 @@ def on_ack(s, p, f):
     if f.delivery != 0:
         report_delivery(f, f.now)
     if may_send(f):
-        send_by_pipe(s, f, f.now, f.max_burst, False)
+        send_by_pipe(s, f, f.now, f.max_burst, effective_window(f))
 
 
 def resume(s, p, f):
-    if may_send(f):
-        send_by_pipe(s, f, f.now, f.burst, False)
+    send_by_pipe(s, f, f.now, f.burst, effective_window(f))
 
 
 register(

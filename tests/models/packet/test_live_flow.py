@@ -174,8 +174,9 @@ def test_data_added_before_the_first_packet_is_part_of_the_transfer():
     assert list(run.totals()["delivered"]) == [5, 5]
 
 
-def test_data_sent_in_fast_recovery_wait_for_an_ack():
-    """As items of a conversation do: `write_data` releases nothing between duplicate ACKs."""
+def test_data_sent_in_fast_recovery_wait_for_the_window():
+    """As items of a conversation do: ssthresh plus three packets (RFC 5681, 3.2) is less than what
+    is outstanding."""
     net = tc.dumbbell("10 Mbps", "20 ms", 10)
     sim = tc.PacketSimulation(tc.Scenario(net, [tc.Flow("reno", size=300)], duration=9), trace=True)
     called = []

@@ -48,6 +48,8 @@ def step_queue(w, x, now):
     packets = take_arrivals(w, x)
     if x.in_amounts != 0:
         arrive_in_amounts(w, x, now, packets)
+    if x.loss > 0:  # before departures: what is lost takes its place among what leaves
+        lose_at_random(w, x)
     room = x.rate * w.step
     left = depart(w, x, room)
     need_reach(w, x, w.k - x.head)
@@ -100,6 +102,15 @@ def take_arrivals(w, x):
     if packets > 0:
         x.size = bits / packets / BITS
     return packets
+
+
+@compiled
+def lose_at_random(w, x):
+    """Drop packets of this step's arrivals at random distances."""
+    x.until_random -= x.loss * x.draws
+    while x.until_random <= 0:
+        x.until_random -= math.log(uniform(x))
+        drop_one(w, x)
 
 
 @compiled
@@ -198,11 +209,6 @@ def drop(w, x, now, packets):
                 hit_one(w, x, chosen_hop(w, x, x.draws, 1.0, 1.0))
             else:
                 hit_one(w, x, chosen_hop(w, x, expected, x.early, x.early_l4s))
-    if x.loss > 0:
-        x.until_random -= x.loss * x.draws
-        while x.until_random <= 0:
-            x.until_random -= math.log(uniform(x))
-            drop_one(w, x)
     tries = 0
     drawn = x.draws if x.draws > 0 else x.outside
     # one is in transmission: `limit` - 1 wait in the mean

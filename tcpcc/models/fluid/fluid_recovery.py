@@ -19,7 +19,7 @@ detection needs, or because a retransmission is lost.
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import then
-from tcpcc.models.fluid.fluid_sample import fill_common, history_of
+from tcpcc.models.fluid.fluid_sample import fill_common, history_of, outstanding
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut, apply_rule
@@ -46,8 +46,8 @@ def learn_of_losses(w, f, now, before, a, n):
     elif f.phase != RECOVERY:
         if f.pending <= 0:
             f.pending_from = before
-            # half of what returns in this step precedes the loss
-            f.detect_at = f.delivered + a / 2 + f.dupack_threshold
+            # its place in what returns in this step is random
+            f.detect_at = f.delivered + a * uniform(w) + f.dupack_threshold
         f.pending += n
     elif is_repair(w, f, before, n / (a + n)):
         if f.law == RACK:
@@ -118,7 +118,8 @@ def timeout(f):
 @compiled
 def repair_losses(w, f, now, a):
     """What `a` delivered packets mean for the recovery. Returns how many are in order."""
-    if f.phase == RECOVERY:
+    was_recovering = f.phase == RECOVERY
+    if was_recovering:
         f.inflation += a
         f.in_recovery += a
         beyond = f.high_ack <= f.recover or f.new_data >= f.dupack_threshold
@@ -132,7 +133,13 @@ def repair_losses(w, f, now, a):
                 leave_recovery(f, now)
         elif f.repair_lost == 0 and a > 0:
             f.timer_from = now
-    in_order = a if f.phase != RECOVERY and f.pending <= 0 else 0.0
+    in_order = 0.0
+    if f.phase != RECOVERY:
+        in_order = a
+        if was_recovering:
+            in_order = min(a, max(f.high_ack - max(f.recover, f.repairs_until, f.repair_at), 0.0))
+        if f.pending > 0:
+            in_order = min(in_order, before_loss(f, a))
     if in_order > 0:
         if f.phase == OPEN:  # not by the ACK of a retransmission (Karn's rule)
             f.backoff = 1.0
@@ -141,14 +148,27 @@ def repair_losses(w, f, now, a):
         f.phase = OPEN
         f.stale += f.duplicates  # what the ACK of the last hole covers no longer counts
         f.again = 0.0
-    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
-        enter_recovery(f, now)
     return in_order
 
 
 @compiled
-def enter_recovery(f, now):
-    """Three packets beyond the first hole have returned: equation (4)."""
+def detect_loss(f, now, a):
+    """Enter recovery when `dupack_threshold` packets beyond the first hole have returned, the last of
+    `a` in this step."""
+    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
+        enter_recovery(f, now, before_loss(f, a))
+
+
+@compiled
+def before_loss(f, a):
+    """How many of the `a` packets delivered in this step came before the first pending loss."""
+    return min(max(f.detect_at - f.dupack_threshold - f.delivered + a, 0.0), a)
+
+
+@compiled
+def enter_recovery(f, now, before):
+    """Equation (4). In this step `before` packets came before the hole; as many left before its
+    retransmission."""
     a = fill_common(f, now)
     f.flight = max(f.sent - f.pending_from - f.stale, 1.0)
     a.inflight = f.flight
@@ -158,7 +178,7 @@ def enter_recovery(f, now):
     f.phase = RECOVERY
     f.holes += f.pending
     f.pending = f.late = 0.0
-    f.recover = f.sent
+    f.recover = f.sent + min(before, max(window_at(f.state, 0).cwnd - outstanding(f), 0.0))
     f.span = f.flight
     f.repairs_until = 0.0
     f.repair_lost = f.partial = 0
@@ -258,7 +278,7 @@ def count_sent(f, now, amount, out):
             repaired = min(amount * useful, f.holes)
             f.again -= min(repaired * f.again / f.holes, f.again)
         f.holes -= repaired
-        f.repairs_until = f.sent + amount
+        f.repairs_until = f.sent + (amount if f.again > 0 else repaired)
     f.new_data += amount - repaired
     if f.again > 0 and f.phase == LOSS:
         again = amount - repaired

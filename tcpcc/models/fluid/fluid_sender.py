@@ -32,6 +32,7 @@ from tcpcc.models.fluid.fluid_recovery import (
     HALF,
     RACK,
     count_sent,
+    detect_loss,
     enter_recovery,
     learn_of_losses,
     repair_losses,
@@ -245,6 +246,7 @@ def take_returned(w, f, now):
         if f.n_fields > 0:
             read_words(w, f)
         report_delivered(w, f, now, a, in_order)
+    detect_loss(f, now, max(useful - old, 0.0))
     is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
     if is_done and f.conversation == 0 and f.item == f.last_item:
         close_flow(w, f, now)
@@ -357,7 +359,7 @@ def act_on_timers(w, f, now):
         else:
             f.timer_from = math.inf
     if f.law == RACK and f.phase == OPEN and f.pending > 0 and now >= f.probe_at:
-        enter_recovery(f, now)  # a tail loss probe returns (RFC 8985, 7.2)
+        enter_recovery(f, now, 0.0)  # a tail loss probe returns (RFC 8985, 7.2)
     if f.wake != 0:
         at = number_at(f.state + f.wake, 0)
         if at.value <= now:

@@ -56,6 +56,10 @@ def balance(run):
     return (data["sent"] - data["dropped"] - data["delivered"]).sum("time").values
 
 
+def mean_window(run):
+    return float(run.data["cwnd"].sel(time=slice(20, None)).mean())
+
+
 def mean(net, traffic, model, of, seeds=(1, 2, 3), duration=45.0):
     scenario = tc.Scenario(net, traffic, duration=duration)
     return np.mean([of(tc.simulate(scenario.replace(seed=s), model)) for s in seeds], axis=0)
@@ -205,6 +209,18 @@ def test_every_recovery_gets_what_it_gets_in_packets(recovery):
     net, traffic = path(rate=1e8, buffer=500, loss=0.01), flows("reno", 4, recovery=recovery)
     packets, fluid = (mean(net, traffic, model, goodput) for model in ("packet", "fluid"))
     assert fluid == pytest.approx(packets, rel=0.2)
+
+
+@pytest.mark.parametrize("recovery", ["sack", "rack-tlp"])
+def test_a_window_that_returns_in_one_step_loses_and_grows_as_in_packets(recovery):
+    """A fast link: the whole window is a burst that arrives, leaves and returns in one step. What
+    returns before a lost packet grows the window; what returns with its repair does not."""
+    net = tc.dumbbell("1 Gbps", "20 ms", math.inf, access_rate="10 Gbps", loss=0.01)
+    window = {
+        model: mean(net, [tc.Flow("reno", recovery=recovery)], model, mean_window, duration=400)
+        for model in ("packet", "fluid")
+    }
+    assert window["fluid"] == pytest.approx(window["packet"], rel=0.05)
 
 
 def test_a_recovery_without_a_law_is_refused(monkeypatch):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.records import Measured
+    from experiments.measured import Measured
     from tcpcc import Scenario
 
 

@@ -12,6 +12,11 @@ open. A difference is gone when the models are within 10 %; chance does not coun
   each kind of recovery, without the habits of single implementations.
 - `windows`: as `phases`, and rates, buffers, thresholds and sizes are ten times as large, so that a
   packet is a small part of a window. Up to `LARGEST`, and not with random conversations.
+- `recovery and windows`: both together.
+- `victim`: as `phases`, and in packets a full drop-tail buffer drops the packet at its head. ACKs
+  clock senders, so that each departure makes room for one arrival. The packet that finds the buffer
+  full is the one by which a window has grown: in an overflow every flow that grows loses. The fluid
+  model draws the flow in proportion to arrivals; the packet at the head is of any flow, too.
 
 experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
 `phases` if none does); the papers' pages name it as the cause (`experiments.published`).
@@ -21,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -28,8 +34,11 @@ from typing import Any, NamedTuple
 
 import tcpcc as tc
 from experiments import expected, harness, seeds
+from experiments.measured import Measured, completed
 from experiments.published import DIFFERENCES, Key
-from experiments.records import MODELS, Measured, agree, completed
+from experiments.records import MODELS, agree
+from tcpcc.queues import DropTail
+from tcpcc.queues.discipline import Discipline
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", *MODELS, "cause")
@@ -53,6 +62,35 @@ def with_sack(scenario: tc.Scenario) -> tc.Scenario:
         flows=[changed(flow) for flow in scenario.flows],
         workloads=[load.replace(flow=changed(load.flow)) for load in scenario.workloads],
     )
+
+
+def _drop_at_the_head(s, p, q):
+    if q.full:
+        q.evict, q.evictions = 0.0, 1.0
+
+
+def _send(s, p, q):
+    q.drop = 0.0
+
+
+DROP_FRONT = Discipline(
+    name="drop_front",
+    summary="a full buffer drops the packet at its head",
+    source="",
+    on_arrival=_drop_at_the_head,
+    on_departure=_send,
+)
+
+
+def with_drops_at_the_head(scenario: tc.Scenario) -> tc.Scenario:
+    """Full drop-tail buffers drop the packet at their head instead of the one that arrives."""
+    tc.register(DROP_FRONT)
+
+    def changed(link: Any) -> Any:
+        plain = link.queue is None or link.queue.discipline is DropTail
+        return link.replace(queue=DROP_FRONT.name) if plain and math.isfinite(link.buffer) else link
+
+    return scenario.replace(net=scenario.net.replace(links=tuple(map(changed, scenario.net.links))))
 
 
 TIMES = 10
@@ -90,12 +128,18 @@ def can_be_larger(scenario: tc.Scenario) -> bool:
     return not scenario.workloads and min(link.rate for link in scenario.net.links) <= LARGEST
 
 
+def _same(scenario: tc.Scenario) -> tc.Scenario:
+    return scenario
+
+
 class Experiment(NamedTuple):
-    """A change of the scenarios to which it applies, and options of the fluid model."""
+    """A change of the scenarios to which it applies, options of the fluid model, and a change for
+    the packet model only."""
 
     change: Callable[[tc.Scenario], tc.Scenario]
     options: Mapping[str, Any] = {}
     applies: Callable[[tc.Scenario], bool] = lambda scenario: True
+    of_packets: Callable[[tc.Scenario], tc.Scenario] = _same
 
 
 EXPERIMENTS = {
@@ -105,10 +149,13 @@ EXPERIMENTS = {
     "windows": Experiment(
         lambda scenario: with_random_hosts(with_larger_windows(scenario)), applies=can_be_larger
     ),
+    "recovery and windows": Experiment(
+        lambda scenario: with_random_hosts(with_larger_windows(with_sack(scenario))),
+        applies=can_be_larger,
+    ),
+    "victim": Experiment(with_random_hosts, of_packets=with_drops_at_the_head),
 }
 """By the cause that they show, in order. The fluid model has 20 steps by default."""
-USUAL = ("phases", "step", "recovery")
-"""The experiments of the stored numbers; `windows` takes ten times as long as they."""
 
 
 def differing(paper: harness.Paper) -> dict[str, set[Key]]:
@@ -125,8 +172,10 @@ def numbers(
 ) -> dict[Key, Measured]:
     """Numbers of items in an experiment."""
     needed = harness.needed(paper, items, model)
+    further = of.of_packets if model == "packet" else _same
     scenarios = {
-        key: of.change(scenario) for key, scenario in harness.scenarios_of(paper, needed).items()
+        key: further(of.change(scenario))
+        for key, scenario in harness.scenarios_of(paper, needed).items()
     }
     options = of.options if model == "fluid" else {}
     many = len(scenarios) >= harness.MANY
@@ -147,7 +196,7 @@ def rows(
     paper: harness.Paper,
     items: Iterable[str] | None = None,
     jobs: int | None = None,
-    experiments: Iterable[str] = USUAL,
+    experiments: Iterable[str] = tuple(EXPERIMENTS),
 ) -> list[tuple[str, ...]]:
     """Rows of differences.csv, for the cells (of `items`) in which the models differ. A cell that
     no experiment is made for has the accepted numbers."""
@@ -159,9 +208,10 @@ def rows(
     for cause in experiments:
         experiment = EXPERIMENTS[cause]
         of_items = {key[0] for key in left if applies(paper, key[0], experiment)}
-        if experiment.change not in of_packets:
-            of_packets[experiment.change] = numbers(paper, of_items, "packet", experiment, jobs)
-        packets = of_packets[experiment.change]
+        changes = experiment.change, experiment.of_packets
+        if changes not in of_packets:
+            of_packets[changes] = numbers(paper, of_items, "packet", experiment, jobs)
+        packets = of_packets[changes]
         fluid = numbers(paper, of_items, "fluid", experiment, jobs)
         for key in left:
             if key[0] not in of_items:
@@ -195,7 +245,7 @@ def main() -> None:
         "--experiments",
         nargs="*",
         choices=list(EXPERIMENTS),
-        default=list(USUAL),
+        default=list(EXPERIMENTS),
         help="only these; none: cells are listed without an experiment",
     )
     parser.add_argument("--jobs", type=int, help="parallel simulations; default one per processor")

@@ -16,8 +16,9 @@ from itertools import groupby
 from pathlib import Path
 
 from experiments import published, seeds
+from experiments.measured import Measured, completed
 from experiments.published import Claim, Key
-from experiments.records import MODELS, Measured, Record, completed, record
+from experiments.records import MODELS, Record, record
 
 ROUNDING = 1e-6
 """Relative difference up to which two numbers count as equal."""

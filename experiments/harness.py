@@ -9,6 +9,8 @@ and their tolerances with reasons. Command line, notebooks, tests and scorecard 
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -19,8 +21,9 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from experiments import charts, number_store, pictures, published
+from experiments.measured import Measured, completed
 from experiments.published import Cell, Key, Published
-from experiments.records import MODELS, Measured, Record, completed, record
+from experiments.records import MODELS, Record, record
 from tcpcc import Flow, Run, Scenario, bars, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
@@ -111,6 +114,12 @@ class Paper:
     @property
     def title(self) -> str:
         return self.published.title
+
+    @property
+    def assumed(self) -> str:
+        """Settings that the paper does not give, as Markdown: the docstring of its scenarios.py."""
+        text = inspect.getdoc(import_module(f"experiments.{self.name}.scenarios")) or ""
+        return re.sub(r":\w+:(`)", r"\1", text.replace("``", "`"))
 
     def cells(self, item: str | None = None) -> list[Cell]:
         """Cells of the paper, or of one item."""

@@ -19,14 +19,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from experiments import dots, expected, harness, pictures, report, seeds
+from experiments.measured import Measured, completed
 from experiments.paper_table import MARKS, PaperTable
 from experiments.published import Key
-from experiments.records import MODELS, Measured, Record, completed, record
+from experiments.records import MODELS, Record, record
 from tcpcc import Run, Scenario, simulate
 from tcpcc.errors import unknown
 
@@ -107,12 +107,10 @@ class Book:
         return Markdown(text.replace(" (docs/fluid.md)", ""))
 
     def assumed(self) -> Any:
-        """Show the settings that the paper does not give: the docstring of its scenarios.py."""
+        """Show the settings that the paper does not give."""
         from IPython.display import Markdown
 
-        scenarios = import_module(f"experiments.{self.paper.name}.scenarios")
-        text = inspect.getdoc(scenarios) or ""
-        return Markdown(re.sub(r":\w+:(`)", r"\1", text.replace("``", "`")))
+        return Markdown(self.paper.assumed)
 
     def code(self, item: str) -> Any:
         """Show the code of an item's scenarios and measurements, folded, without code shown

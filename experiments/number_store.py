@@ -22,7 +22,7 @@ import tcpcc
 from experiments import seeds
 
 Numbers = dict[tuple[str, str], tuple[float | None, ...]]
-"""Fields of a `records.Measured` by (row, column)."""
+"""Fields of a `Measured` by (row, column)."""
 
 SHOWS = {
     "bench.py", "cli", "comparison.py", "completion.py", "figure.py", "interactive", "pcapng.py",
@@ -30,7 +30,7 @@ SHOWS = {
 }  # fmt: skip
 """Files and folders of tcpcc that display numbers and do not affect them."""
 
-COMMON = ("experiments.records", "experiments.seeds")
+COMMON = ("experiments.measured", "experiments.seeds")
 """Modules that compute numbers of every paper: quotients, and statistics over seeds."""
 
 

@@ -77,6 +77,7 @@ def page(of_paper: Sequence[Section]) -> str:
         paper=paper,
         sections=of_paper,
         claims=claims(records),
+        assumed=assumed(paper),
         has_notebook=(HERE.parent / "notebooks" / f"{paper.name}.ipynb").exists(),
     )
 
@@ -100,6 +101,19 @@ def _rendered(template: str, **content: Any) -> str:
     }
     templates.filters["percent"] = lambda x: "" if x != x else f"{100 * x:.1f} %"
     return templates.get_template(template).render(**content)
+
+
+def assumed(paper: Paper) -> str:
+    """Settings that the paper does not give, with links to the items that have other values."""
+
+    def linked(match: re.Match[str]) -> str:
+        return (
+            f"[{match[0]}](#{anchor(paper.name, match[1])})"
+            if match[1] in paper.items
+            else match[0]
+        )
+
+    return re.sub(r'item "(\w+)"', linked, paper.assumed)
 
 
 def anchor(paper: str, item: str) -> str:

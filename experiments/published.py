@@ -196,6 +196,17 @@ CAUSES = {
         "thresholds, the models agree.",
         _CHECK,
     ),
+    "recovery and windows": Cause(
+        "Small windows and habits of a loss recovery: with random times in hosts, SACK's recovery "
+        "in all flows, and ten times the rate, the buffer and the thresholds, the models agree.",
+        _CHECK,
+    ),
+    "victim": Cause(
+        "Whose packet is dropped: in an overflow each flow whose window grows loses a packet; the "
+        "fluid model draws the flow in proportion to arrivals. With random times in hosts and a "
+        "buffer that drops at its head, packets agree with fluid.",
+        _CHECK,
+    ),
     "not tried": Cause(f"{NOT_TRACED}: no experiment was made."),
     "not traced": Cause(
         f"{NOT_TRACED}: the experiments of `experiments.differences` do not remove the difference."

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from experiments.measured import DECIDED, Measured, Values
 from experiments.published import NOT_TRACED, Cause, Cell, Key
 
 MODELS = ("packet", "fluid")
@@ -24,9 +25,6 @@ SHARP = 0.25
 """Largest size of `CHANCE` standard errors, as a share of the packet model's mean, with which
 chance may explain a difference; larger ones would explain any difference."""
 
-DECIDED = 2.0
-"""Number of standard errors by which a mean over seeds must be inside or outside its tolerance."""
-
 LOOSE = 0.5
 """Tolerance, as a share of the published value, from which a hit is only a loose match."""
 
@@ -38,6 +36,10 @@ BEYOND_CHANCE = (
     f"{NOT_TRACED}; the difference is outside the range of our runs, so chance does not explain it."
 )
 UNDECIDED = "Undecided with this number of seeds"
+OF_ONE_RUN = (
+    "Undecided: a single run; the range over other start times or seeds is only partly within the "
+    "tolerance."
+)
 WITHIN_CHANCE = f"Chance: the means differ by at most {CHANCE:g} standard errors."
 NEAR_PACKETS = (
     f"Within {AGREEMENT:.0%}".replace("%", " %")
@@ -62,62 +64,6 @@ Verdict = Literal[
 
 HITS = ("reproduced", "loose match", "as the reference")
 """Verdicts on a number that is within its tolerance."""
-
-
-class Measured(NamedTuple):
-    """A number from a run or several runs.
-
-    If it depends on seeds: `low` and `high` are the range of all runs and `sd` is the standard
-    deviation over seeds. If it is a mean over seeds, `seeds` is their number.
-    """
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    sd: float | None = None
-    seeds: int | None = None
-
-    @property
-    def error(self) -> float:
-        """Standard error of a mean over seeds; 0 if the number is not a mean over seeds."""
-        return self.sd / math.sqrt(self.seeds) if self.sd and self.seeds else 0.0
-
-    def over(self, whole: float) -> Measured:
-        """The number and its range divided by `whole`."""
-        low, high = (None if end is None else end / whole for end in (self.low, self.high))
-        return Measured(self.value / whole, low, high)
-
-    def to(self, base: Measured) -> Measured:
-        """Quotient of two independent numbers; relative standard deviations add in quadrature.
-
-        It has the smaller number of seeds; a number without deviation counts as a constant.
-        """
-        value = self.value / base.value if base.value else math.nan
-        sd = None
-        if (self.sd, base.sd) != (None, None) and self.value:
-            sd = abs(value) * math.hypot((self.sd or 0) / self.value, (base.sd or 0) / base.value)
-        of_means = [number.seeds or 0 for number in (self, base) if number.sd is not None]
-        seeds = min(of_means, default=0) or None
-        return Measured(value, sd=sd, seeds=seeds)
-
-
-Values = Mapping[Key, Measured]
-"""Numbers of one model."""
-
-
-def completed(values: Values, cells: Iterable[Cell]) -> dict[Key, Measured]:
-    """The numbers of a model, with those that the data file computes: constants and quotients."""
-    numbers = dict(values)
-    for cell in cells:
-        if cell.value is not None:
-            numbers[cell.key] = Measured(cell.value)
-        if cell.quotients and all(key in values for pair in cell.quotients for key in pair):
-            ratios = (
-                values[numerator].to(values[denominator])
-                for numerator, denominator in cell.quotients
-            )
-            numbers[cell.key] = max(ratios, key=lambda number: number.value)
-    return numbers
 
 
 @dataclass(frozen=True)
@@ -200,15 +146,20 @@ class Record:
         return self.fluid_verdict if is_fluid else self.verdict
 
     def undecided(self, model: str) -> str:
-        """How many seeds would decide the verdict on a model's number; "" if it is decided."""
+        """Why the verdict on a model's number is open; "" if it is decided.
+
+        For a mean over seeds: how many seeds would decide it.
+        """
         value, target = self.number(model), self.target
         sd, seeds = (
             (self.sd, self.seeds) if model == "packet" else (self.fluid_sd, self.fluid_seeds)
         )
-        if self.judged(model) != "undecided" or None in (value, target, self.tolerance, sd):
+        if self.judged(model) != "undecided" or None in (value, target, self.tolerance):
             return ""
+        if seeds is None or sd is None:
+            return OF_ONE_RUN
         room = abs(self.tolerance - abs(value - target))  # type: ignore[operator]
-        return f"{UNDECIDED} ({seeds}): {_seeds_text(seeds_needed(sd, room))} would decide it."  # type: ignore[arg-type]
+        return f"{UNDECIDED} ({seeds}): {_seeds_text(seeds_needed(sd, room))} would decide it."
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; NaN becomes None, and missing ranges and seeds are left out."""
@@ -253,22 +204,17 @@ def grade(relative: float) -> str:
 
 
 def judge(
-    published: float | None,
-    value: float,
-    tolerance: float | None,
-    claims: Iterable[bool],
-    error: float = 0.0,
+    published: float | None, number: Measured, tolerance: float | None, claims: Iterable[bool]
 ) -> Verdict:
     """Verdict on one number.
 
-    It is inside or outside the tolerance only if `DECIDED` standard errors do not change that.
+    It is inside or outside the tolerance only if its whole `interval` is.
 
     Args:
         published: the published value or None.
-        value: our number.
+        number: our number.
         tolerance: half width of the band around `published`.
         claims: for each claim of the paper about this number, whether it holds for ours.
-        error: standard error of our number.
 
     Raises:
         ValueError: a published number without a tolerance.
@@ -277,10 +223,10 @@ def judge(
         return "no published number"
     if tolerance is None:
         raise ValueError("a published number needs a tolerance")
-    distance, noise = abs(value - published), DECIDED * error
-    if distance + noise <= tolerance:
+    low, high = (end - published for end in number.interval)
+    if max(-low, high) <= tolerance:
         return "loose match" if is_loose(published, tolerance) else "reproduced"
-    if distance - noise <= tolerance:
+    if max(low, -high) <= tolerance:
         return "undecided"
     holds = list(claims)
     return "direction holds" if holds and all(holds) else "deviates"
@@ -346,8 +292,7 @@ def record(cell: Cell, values: Mapping[str, Values]) -> Record:
             return "by definition"
         numbers = values[model]
         claims = (numbers[c.more].value > numbers[c.less].value for c in cell.claims)
-        number = numbers_of_cell[model]
-        result = judge(target, number.value, width, claims, number.error)
+        result = judge(target, numbers_of_cell[model], width, claims)
         if cell.reference is None or result == "undecided":
             return result
         return "as the reference" if result in HITS else "off the reference"

@@ -18,6 +18,7 @@ from experiments.records import (
     NEAR_PACKETS,
     NEAR_UNDECIDED,
     NOT_TRACED,
+    OF_ONE_RUN,
     UNDECIDED,
     Record,
     difference,
@@ -38,23 +39,25 @@ REFERENCE = "as the reference"
 
 STRICT = (
     "*Printed* numbers are in a table, a figure or the text. *Reproduced*: two standard errors "
-    "around our number are within the tolerance, and the tolerance is below half of the published "
-    "value."
+    "around our mean, or all runs if the number is of a single run, are within the tolerance, and "
+    "the tolerance is below half of the published value."
 )
 
 EXPLANATION = (
     "Each model is compared with the published numbers separately. The data file gives the "
-    "tolerance of each number. A number without seeds has no standard error.\n\n"
-    "| Verdict | Our number |\n"
+    "tolerance of each number. Our number has a range: two standard errors around a mean over "
+    "seeds; for a single run, the range of all runs of the scenario with other seeds or start "
+    "times, if there are any.\n\n"
+    "| Verdict | Range of our number |\n"
     "|---|---|\n"
-    "| reproduced | is within the tolerance, and so are two standard errors around it |\n"
-    "| loose match | is so too, but the tolerance is half of the published value or more |\n"
-    "| undecided | is within two standard errors of the tolerance's end: more seeds are needed |\n"
-    "| direction holds | is outside, but the paper's claim (A beats B) holds |\n"
-    "| deviates | is outside, and no claim holds |\n"
-    "| as the reference, off the reference | is within or outside the tolerance of a number of "
+    "| reproduced | within the tolerance |\n"
+    "| loose match | within, but the tolerance is half of the published value or more |\n"
+    "| undecided | partly within |\n"
+    "| direction holds | outside, but the paper's claim (A beats B) holds |\n"
+    "| deviates | outside, and no claim holds |\n"
+    "| as the reference, off the reference | within or outside the tolerance of a number of "
     "another simulator or a closed form, where the paper publishes none |\n"
-    "| by definition | cannot miss the published value; it is not counted |\n\n"
+    "| by definition | the number cannot miss the published value; it is not counted |\n\n"
     "Published numbers are printed, read off a figure, or inferred by us from a sentence (1 from "
     "“friendly”). Each kind is counted separately. Errors are also graded independently of the "
     "tolerance: within 10 %, 25 %, 50 %, or beyond. Fluid *agrees* with packets if it is within "
@@ -269,16 +272,6 @@ def overview_markdown(records: Sequence[Record], page: str = PAGE) -> str:
     return f"{table(head, lines)}\n\n{STRICT}\n{_rest(rows[-1], records)}"
 
 
-def depends_on_start(record: Record, model: str) -> bool:
-    """Whether a reproduced number is of a single run, and other starts leave the tolerance."""
-    is_packet = model == "packet"
-    spread = record.spread if is_packet else record.fluid_spread
-    seeds = record.seeds if is_packet else record.fluid_seeds
-    if record.judged(model) != "reproduced" or seeds is not None or spread is None:
-        return False
-    return any(abs(end - record.target) > record.tolerance for end in spread)  # type: ignore[operator]
-
-
 def rest_markdown(records: Sequence[Record]) -> str:
     """Counts of `overview` outside the strict count, as a Markdown table with totals."""
     rows = _with_total(overview(records))
@@ -334,17 +327,19 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
         for read, words in OTHERS.items()
         if total[read]
     ]
-    of_start = [sum(depends_on_start(r, m) for r in records if r.read == "text") for m in MODELS]
+    of_one = [
+        sum(r.undecided(m) == OF_ONE_RUN for r in records if r.is_tested and r.read == "text")
+        for m in MODELS
+    ]
     formulas = sum(r.formula is not None and r.published is not None for r in records)
     fixed = sum(r.judged("packet") == "by definition" for r in records)
     others += [f"{formulas} values of formulas", f"{fixed} that cannot fail"]
     forms = [(paper, claim.form) for paper, claim, _ in expected.claims(records)]
     return (
-        f"Of the other printed numbers packets miss {packets} and fluid {fluid}. With these seeds "
-        f"{undecided[0]} and {undecided[1]} are undecided. {loose[0]} and {loose[1]} are loose "
-        "matches, within a wider tolerance.\n"
-        f"Of the reproduced numbers {of_start[0]} of packets and {of_start[1]} of fluid are of "
-        "single runs; with other starts they can be outside the tolerance.\n"
+        f"Of the other printed numbers packets miss {packets} and fluid {fluid}. {undecided[0]} "
+        f"and {undecided[1]} are undecided: {of_one[0]} and {of_one[1]} of them are of single "
+        "runs, whose range over start times or seeds is partly within; the rest need more seeds. "
+        f"{loose[0]} and {loose[1]} are loose matches, within a wider tolerance.\n"
         f"Published numbers that are not in the table: {', '.join(others)}. The {len(forms)} "
         f"claims are {len(set(forms))} sentences, each about several numbers."
     )

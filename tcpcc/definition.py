@@ -11,9 +11,9 @@ import math
 import numbers
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -195,6 +195,7 @@ class Definition:
     """Something with a `name`, a `summary`, `params` and optionally a function `validate`, which
     checks all parameter values together: it returns an error message, or None."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     registry: ClassVar[Registry[Any]]
     name: str
     summary: str
@@ -251,6 +252,17 @@ class Definition:
         if complaint:
             raise ScenarioError(f"{owner}: {complaint}")
         return values
+
+    def variant(self, **changes: Any) -> Self:
+        """A definition with these changes, not yet registered: ``reno.variant(name="mine", ...)``.
+
+        Args:
+            **changes: arguments of the definition. `params` and `state` are added to those that it
+                has, or take the place of those with the same name.
+        """
+        for name in {"params", "state"} & changes.keys():
+            changes[name] = {**getattr(self, name), **changes[name]}
+        return replace(self, **changes)
 
     def plain(self, params: Iterable[tuple[str, float]]) -> dict[str, float | bool]:
         """Parameters as a user writes them: flags as booleans."""

@@ -366,7 +366,7 @@ def _packed(scenario: Scenario) -> bytes:
     names = {
         getattr(getattr(definition, setting.name), "__module__", None)
         for definition in definitions(scenario)
-        for setting in fields(definition)  # type: ignore[arg-type]
+        for setting in fields(definition)
     }
     by_value = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
     own = [
@@ -413,7 +413,7 @@ def _fingerprint(scenario: Scenario) -> str:
     settings = tuple(
         (type(definition).__name__, setting.name, getattr(definition, setting.name))
         for definition in definitions(scenario)
-        for setting in fields(definition)  # type: ignore[arg-type]
+        for setting in fields(definition)
         if setting.name not in _WORDS
     )
     return digest(scenario.digest, encoded(settings))

@@ -313,14 +313,15 @@ def _means(
         with bar(total, progress, title, unit="scenario") as shown:
             for begin, model in zip(itertools.count(0, len(points)), models, strict=False):
                 cases = _made(make, points)
-                for index, found in means_of_all(cases, model, after, jobs, options, settings):
-                    shown.update()
+                for indices, found in means_of_all(cases, model, after, jobs, options, settings):
+                    shown.update(len(indices))
+                    places = [begin + index for index in indices]
                     if isinstance(found, Exception):
-                        failed[begin + index] = found
+                        failed |= dict.fromkeys(places, found)
                     else:
-                        table.add(begin + index, *found)
+                        table.add(places, *found)
     except KeyboardInterrupt:
-        text = interruption_text(len(table.means), total, settings["cache"])
+        text = interruption_text(int(table.known.sum()), total, settings["cache"])
         raise SweepInterrupted(text, table.dataset(**attrs)) from None
     if failed:
         first = min(failed)

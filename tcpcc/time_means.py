@@ -6,9 +6,9 @@ No run is kept. In the fluid model none is even made: means are taken from the s
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 Names = tuple[list[str], list[str]]  # of flows and of recorded links
 
 Found = tuple["Means", Names] | Exception
-"""Means of a scenario and the names of its flows and links, or the error of its run."""
+"""Means of scenarios, shape [scenario, flow] and [scenario, link], and the names of flows and
+links; or the error of a run."""
 
-CHUNK = 250  # scenarios in memory at a time
+CHUNK = 250  # scenarios of other models in memory at a time
 
 FLOW_MEANS = {
     "cwnd": ("packets", "congestion window, mean over time"),
@@ -58,14 +59,18 @@ class MeansTable:
 
     Args:
         axes: values of each axis; the last one varies fastest.
+
+    Attributes:
+        known: whether the means of each scenario are in the table.
     """
 
     def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
         self.axes = axes
         self.labels: Names | None = None
-        self.means: dict[int, Means] = {}
+        self.known = np.zeros(math.prod(map(len, axes.values())), bool)
+        self._columns: dict[str, NDArray[np.float64]] = {}  # of each variable
 
-    def add(self, index: int, means: Means, names: Names) -> None:
+    def add(self, indices: Sequence[int], means: Means, names: Names) -> None:
         if self.labels is None:
             self.labels = names
         elif tuple(map(len, names)) != tuple(map(len, self.labels)):
@@ -73,7 +78,11 @@ class MeansTable:
                 f"scenarios: one with {len(names[0])} flows and {len(names[1])} recorded links, and"
                 f" one with {len(self.labels[0])} and {len(self.labels[1])}: must be equal"
             )
-        self.means[index] = means
+        for name, values in (means[0] | means[1]).items():
+            if name not in self._columns:
+                self._columns[name] = np.full((len(self.known), values.shape[1]), np.nan)
+            self._columns[name][indices] = values
+        self.known[indices] = True
 
     def dataset(self, **attrs: Any) -> xr.Dataset:
         """The means with the axes, `flow` and `link` as dimensions; NaN where there are none."""
@@ -83,13 +92,9 @@ class MeansTable:
         labels = self.labels or ([], [])
         variables = {}
         for place, dim, table in ((0, "flow", FLOW_MEANS), (1, "link", LINK_MEANS)):
-            none = np.full(len(labels[place]), np.nan)
+            none = np.full((len(self.known), len(labels[place])), np.nan)
             for name, (unit, text) in table.items():
-                rows = [
-                    self.means[k][place][name] if k in self.means else none
-                    for k in range(int(np.prod(shape)))
-                ]
-                array = np.reshape(rows, [*shape, len(labels[place])])
+                array = self._columns.get(name, none).reshape(*shape, len(labels[place]))
                 variables[name] = ((*self.axes, dim), array, {"units": unit, "long_name": text})
         coords = {**self.axes, "flow": labels[0], "link": labels[1]}
         return xr.Dataset(variables, coords, attrs)
@@ -102,27 +107,24 @@ def means_of_all(
     jobs: int | None,
     options: Mapping[str, Any],
     settings: Mapping[str, Any],
-) -> Iterator[tuple[int, Found]]:
-    """(index, means or error) of every scenario as they finish.
+) -> Iterator[tuple[list[int], Found]]:
+    """(indices, means or error) of some scenarios at a time, as they finish.
 
     Args:
-        scenarios: made in chunks, when they are simulated.
+        scenarios: made when they are simulated.
         model, jobs: as in `tcpcc.sweep`.
         after: time from which means are taken, s.
         options: options of `tcpcc.simulate`.
         settings: cache, cache_from and processes, as in `tcpcc.sweep`.
     """
+    if model == "fluid" and not any(settings.values()) and _threads_are_used():
+        yield from _of_fluid(scenarios, after, jobs or os.cpu_count() or 1, options)
+        return
     scenarios = iter(scenarios)
-    in_memory = model == "fluid" and not any(settings.values()) and _threads_are_used()
     begin = 0
-    for first in scenarios:
-        chunk = itertools.chain([first], itertools.islice(scenarios, CHUNK - 1))
-        if in_memory:
-            found = _of_fluid(chunk, after, jobs or os.cpu_count() or 1, options)
-        else:
-            found = _of_runs(list(chunk), model, after, jobs, {**options, **settings})
-        for index, means in found:
-            yield begin + index, means
+    while chunk := list(itertools.islice(scenarios, CHUNK)):
+        for index, means in _of_runs(chunk, model, after, jobs, {**options, **settings}):
+            yield [begin + index], means
         begin += CHUNK
 
 
@@ -151,6 +153,7 @@ def _of_runs(
                 yield index, run
                 continue
             series = {name: run.data[name].values for name in AVERAGED}
+            series |= {name: series[name][None] for name in SERIES}
             rows = [flow.name for flow in recorded_rows(run)]
             means, names = _over_time(series, rows, run.scenario.interval, after)
             yield index, (means, (names, run.links))
@@ -158,47 +161,37 @@ def _of_runs(
 
 def _of_fluid(
     scenarios: Iterable[Scenario], after: float, jobs: int, options: Mapping[str, Any]
-) -> Iterator[tuple[int, Found]]:
-    """As `_of_runs`, for the fluid model: without records, with the rules compiled once, and while
-    scenarios are still made."""
+) -> Iterator[tuple[list[int], Found]]:
+    """As `means_of_all`, for the fluid model: without records."""
     from tcpcc.models import MODELS
-    from tcpcc.models.controller_memory import ControllerMemory
-    from tcpcc.models.fluid import integrate
-    from tcpcc.models.fluid.fluid_read_out import series_by_name
+    from tcpcc.models.fluid.fluid_batch import integrate_all
+    from tcpcc.models.fluid.fluid_read_out import columns_by_name
 
     given = {name: value for name, value in options.items() if name != "force"}
     for name in given.keys() - set(MODELS["fluid"].options):
         raise unknown("option of the fluid model", name, MODELS["fluid"].options)
-    memory = ControllerMemory()
 
-    def means_of(scenario: Scenario) -> Found:
-        try:
-            world = integrate(scenario, controllers=memory, **given)
-        except Exception as error:
-            return error
-        series, rows = series_by_name(world, AVERAGED)
-        means, names = _over_time(series, rows, scenario.interval, after)
+    def means_of(world: Any, cases: Any, of: Any) -> Found:
+        series, rows = columns_by_name(world, AVERAGED, cases, of)
+        means, names = _over_time(series, rows, world.scenario.interval, after)
         return means, (names, [link.name for link in world.resolved.links if link.record])
 
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        yield from enumerate(pool.map(means_of, scenarios))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return integrate_all(scenarios, means_of, jobs, **given)
 
 
-AVERAGED = (
-    "time", "cwnd", "rtt", "sent", "delivered", "dropped", "count", "packet_size",
+SERIES = (
+    "cwnd", "rtt", "sent", "delivered", "dropped",
     "queue", "queue_max", "sent_bits", "capacity", "drops", "arrived",
 )  # fmt: skip
+AVERAGED = ("time", "count", "packet_size", *SERIES)
 
 
 def _over_time(
     series: Mapping[str, NDArray[np.float64]], rows: list[str], interval: float, after: float
 ) -> tuple[Means, list[str]]:
-    """Means of series (`AVERAGED`, shaped as in a record) over the bins that end later than
-    `after`, s, and the names of the flows. Rows of one flow, `rows`, are one entry: amounts are
-    added up, windows and RTTs are means over its flows."""
+    """Means of series (`SERIES`, shape [scenario, time, row or link]) over the bins that end later
+    than `after`, s, and the names of the flows. Rows of one flow, `rows`, are one entry: amounts
+    are added up, windows and RTTs are means over its flows."""
     from tcpcc.results.metrics import mean_of_known
     from tcpcc.results.recording import late_bins
 
@@ -210,16 +203,18 @@ def _over_time(
     seconds = ends[-1] - begin
 
     def late(name: str) -> np.ndarray:
-        return series[name][first:]
+        return series[name][:, first:]
 
     def total(of_rows: np.ndarray) -> np.ndarray:
-        return np.bincount(entry, of_rows, len(names))
+        totals = np.zeros((len(of_rows), len(names)))
+        np.add.at(totals.T, entry, of_rows.T)
+        return totals
 
     def added(name: str, each: np.ndarray | float = 1.0) -> np.ndarray:
-        return total(late(name).sum(axis=0) * each)
+        return total(late(name).sum(axis=1) * each)
 
     def mean(name: str) -> np.ndarray:
-        values = mean_of_known(late(name))
+        values = mean_of_known(late(name), axis=1)
         known = np.isfinite(values)
         return total(np.where(known, values * counts, 0.0)) / total(known * counts)
 
@@ -231,10 +226,10 @@ def _over_time(
             "loss": added("dropped") / added("sent"),
         }
         links = {
-            "queue": late("queue").mean(axis=0),
-            "queue_min": late("queue").min(axis=0),
-            "queue_max": late("queue_max").max(axis=0),
-            "utilization": late("sent_bits").sum(axis=0) / late("capacity").sum(axis=0),
-            "drop_rate": late("drops").sum(axis=0) / late("arrived").sum(axis=0),
+            "queue": late("queue").mean(axis=1),
+            "queue_min": late("queue").min(axis=1),
+            "queue_max": late("queue_max").max(axis=1),
+            "utilization": late("sent_bits").sum(axis=1) / late("capacity").sum(axis=1),
+            "drop_rate": late("drops").sum(axis=1) / late("arrived").sum(axis=1),
         }
     return (flows, links), names

@@ -16,6 +16,17 @@ from tcpcc.models.trains.train_world import TrainWorld
 from tcpcc.results.recording import capacities
 
 
+def in_trains(world):
+    """Packets and ACKs on their way, by flow."""
+    packets = np.zeros(len(world.flows), np.int64)
+    for line in (*world.lines, *world.acks):
+        place = line["head"]
+        while place:
+            packets[world.trains[place]["flow"]] += world.trains[place]["count"]
+            place = world.trains[place]["after"]
+    return packets
+
+
 def check_packets(world):
     """Exact for all flows together; one by one where no packet waits in the pool."""
     tcp, flows, cbr = world.tcp, world.flows, world.cbr
@@ -26,7 +37,7 @@ def check_packets(world):
             places = np.arange(lane["flight_head"], lane["flight_tail"]) % len(ring)
             in_lanes += np.bincount(ring["flow"][places], minlength=len(flows))
     if isinstance(world, TrainWorld):
-        in_lanes += world.in_trains()
+        in_lanes += in_trains(world)
     made = tcp["sent"] + flows["acks_sent"]
     gone = tcp["arrived"] + flows["inbound"] + flows["dropped"] + tcp["outbox_count"]
     made[: len(cbr)] += cbr["sent"]
@@ -110,13 +121,12 @@ def held_at(world, i, link, duration, data):
             arriving = lines[at & (lines["arriving"] != 0)]
             part = sum(world.trains[line["head"]]["count"] for line in arriving)
             held = (pool["backlog"] + pool["pending"]) / pool["size"]
-            part = max(
-                part, float(world.in_trains().sum())
-            )  # losses of trains that are on their way
+            # losses of trains that are on their way
+            part = max(part, float(in_trains(world).sum()))
             return held - part - pool["each"], held + part + pool["each"]
         if kinds != {trains.SINGLE}:
             # a lone link counts a train as arrived that begins before the end of the run
-            trains_on_way = float(world.in_trains().sum())
+            trains_on_way = float(in_trains(world).sum())
             return -trains_on_way, math.inf
     ring = world.rings.arrays.get(("queue", i))
     if ring is None:

@@ -86,7 +86,7 @@ class Endpoint:
     def _owner(self, name):
         """The record that a field is in: the sender's and receiver's, the recovery's own, or that
         of deliveries."""
-        own = self.world.senders.recoveries.states[0]
+        own = self.world.senders.recoveries[0]
         if name in own.dtype.names:
             return own
         return self.world.tcp if name in TCP_FLOW.names else self.world.senders.deliveries[0]

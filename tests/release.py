@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-DATA = (".py", ".pyi", ".toml", ".bib", ".html", ".css", ".js", ".h", "py.typed")
+DATA = (".py", ".pyi", ".toml", ".bib", ".html", ".css", ".js", ".h", ".c", ".txt", "py.typed")
 NEEDED = (
     "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "SECURITY.md", "SUPPORT.md", "Makefile",
     "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "pyproject.toml", "tests/conftest.py",

@@ -1,4 +1,5 @@
-"""The figures of the L4S paper: packets solid, fluid dashed, published values as rings."""
+"""The figures of the L4S paper: packets solid, fluid dashed, published values as rings in the
+colour and with the marker of their curve."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ LOOKS = dict(
     zip(s.RIVALS, ((plots.BLUE, "o"), (plots.GREEN, "s"), (plots.ORANGE, "^")), strict=True)
 )
 
+RING = {"mfc": "none", "ms": 9}
+
 
 def curve(
     ax: Axes, item: str, row: str, of: Mapping[str, Cells], name: str, look: tuple[str, str]
@@ -36,7 +39,8 @@ def curve(
     ]
     for x, value in points:
         if value is not None:
-            charts.published(ax, [x], [value], mfc="none", ms=8)
+            ring = {**RING, "mec": colour, "marker": marker, "label": "_"}
+            charts.published(ax, [x], [value], **ring)
     ax.set_xticks(places, [f"{buffer:g}" for buffer in s.BUFFERS])
 
 
@@ -57,6 +61,7 @@ def chart_throughputs(cells: Mapping[str, Cells]) -> Figure:
         for ax in axes[:, 0]:
             ax.set_ylabel("Prague (Mb/s)")
         charts.name_models(axes[0, 0])
+        charts.published(axes[0, 0], [], [], **RING)
         charts.legend_above(figure, [axes[0, 0]], 3)
     return figure
 
@@ -75,5 +80,6 @@ def chart_delays(cells: Mapping[str, Cells]) -> Figure:
         ax.yaxis.set_major_formatter("{x:g}")
         ax.minorticks_off()
         charts.name_models(ax)
+        charts.published(ax, [], [], **RING)
         charts.legend_above(figure, [ax], 3)
     return figure

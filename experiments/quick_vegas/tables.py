@@ -11,8 +11,8 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.harness import Runs, Values
+from experiments.measured import Measured
 from experiments.quick_vegas import scenarios as s
-from experiments.records import Measured
 
 WINDOWS = ((0, 25), (25, 55), (55, 300), (300, 310), (310, 400), (400, 420), (420, 435), (435, 500))
 """Intervals of Table I, s."""

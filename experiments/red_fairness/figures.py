@@ -15,7 +15,7 @@ import numpy as np
 import tcpcc as tc
 from experiments import charts, published
 from experiments.harness import Cells, Runs
-from experiments.records import Measured
+from experiments.measured import Measured
 from experiments.red_fairness import scenarios as s
 from tcpcc import plots
 from tcpcc.queues.red import base_probability

@@ -9,9 +9,10 @@ the packet, and so does our packet model:
   header. Most of the apparent loss of utilization with each Reno flow is header.
 - The smallest timeout is 1 s. Windows are reduced to whole packets (``precisionReduce_ 0``). The
   initial window is two packets; Reno starts with a handshake, Vegas without.
+- The thesis' thresholds are 3n and 4n; item "thresholds" has 2n and 3n, too.
 - A buffer holds 20 or 100 packets including the one in transmission; with RED, one more.
 - Vegas' loss recovery is that of ns-2 with its quirks. With drop-tail they rarely matter; with RED
-  Vegas' share depends on them, see `recovery` of :func:`dumbbell`.
+  Vegas' share depends on them (item "recovery").
 - RED has the defaults of ns-2.27: ``wait``, ``gentle``, mean packet size of 500 bytes.
   `RED_SETTINGS` has its default gains ("A") and those that fit the published RED columns best
   ("B").

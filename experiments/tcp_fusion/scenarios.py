@@ -20,6 +20,8 @@ chosen to fit the text.
 - Figure 11: access links of 1 Gb/s and 1 ms and a bottleneck of 20 ms give an RTT of 44 ms. FAST's
   alpha is not given (erratum B4); it is 200 packets per 1 Gb/s, as recommended by its authors.
 - Figure 12: three links of 100 Mb/s and 10 ms each, access links of 1 Gb/s and 1 ms (*assumed*).
+- ARENO counts a waiting time below 1 ms as an empty queue (``no_queue``, *assumed*). The largest
+  ratio of Fusion's throughput to ARENO's in Figure 4 depends on it (item "settings").
 - Start times are random within the first `JITTER` seconds and depend on the seed. Means are taken
   from `SETTLED` on. Every number is a mean over `SEEDS`.
 """

@@ -14,7 +14,7 @@ import numpy as np
 import tcpcc as tc
 from experiments import published
 from experiments.harness import Runs
-from experiments.records import Measured
+from experiments.measured import Measured
 from experiments.seeds import means, over_seeds, tabulate
 from experiments.tcp_fusion import scenarios as s
 from tcpcc.controllers import CONTROLLERS

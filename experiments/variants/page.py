@@ -52,6 +52,7 @@ NEAR = 0.03
 CAUSES = {
     "phases": "phase effects",
     "windows": "small windows",
+    "victim": "whose packet is dropped",
     "level": "near the level",
     "": "not traced",
 }
@@ -125,6 +126,9 @@ def cause(table: Table, key: Key, known: Mapping[Key, Reference]) -> tuple[str, 
     if reference and references.by_windows(table, key, reference):
         both = " and ".join(_entry_text(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
         return "windows", f"with larger windows: {both}"
+    if reference and references.by_victim(table, key, reference):
+        at_head = _entry_text(measure, reference.victim)  # type: ignore[arg-type]
+        return "victim", f"packets with drops at the head: {at_head}"
     indices = [table[network, controller, m].entries["jain"] for m in ("packet", "fluid")]
     near = min(abs(index.mean - 0.95) for index in indices) <= NEAR
     if measure == "fair" and near and agree("jain", *indices):

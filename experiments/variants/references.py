@@ -4,6 +4,8 @@
   bottleneck. This removes the fixed order of arrival at a full buffer (S. Floyd, V. Jacobson, "On
   traffic phase effects in packet-switched gateways", 1992).
 - `windows`: rate and buffer are `TIMES` times as large, so that windows have many packets.
+- `victim`: as `phases`, and a full drop-tail buffer drops the packet at its head: of any flow, not
+  of the one whose window has just grown (`experiments.differences`).
 
 A difference between the models that such a run takes away has this property as its cause. The
 numbers are stored in experiments/data/variants_references.csv, for the differences of the stored
@@ -17,10 +19,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tcpcc as tc
-from experiments.differences import with_random_hosts
+from experiments.differences import with_drops_at_the_head, with_random_hosts
 from experiments.published import DATA
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing
@@ -41,11 +43,13 @@ Key = tuple[str, str, str]
 
 
 class Reference(NamedTuple):
-    """Numbers of one measure without phases, and with larger windows; None if not simulated."""
+    """Numbers of one measure without phases, with larger windows, and of packets with drops at the
+    head; None if not simulated."""
 
     phases: Entry
     packet: Entry | None = None
     fluid: Entry | None = None
+    victim: Entry | None = None
 
 
 def larger(network: str) -> n.Setting:
@@ -94,10 +98,20 @@ def by_windows(table: Table, key: Key, known: Reference) -> bool:
     return removes(_of(table, key), (known.packet, known.fluid), key[2])
 
 
+def by_victim(table: Table, key: Key, known: Reference) -> bool:
+    """Whether a difference is caused by whose packet is dropped: with drops at the head packets
+    agree with fluid."""
+    if known.victim is None:
+        return False
+    before = _of(table, key)
+    return removes(before, (known.victim, before[1]), key[2])
+
+
 def simulate(
     table: Table, keys: Iterable[Key] | None = None, *, progress: bool | None = None
 ) -> dict[Key, Reference]:
-    """Simulate the references of differences; `windows` only where phases are not the cause.
+    """Simulate the references of differences; `windows` only where phases are not the cause, and
+    `victim` only with drop-tail and where neither is.
 
     Args:
         table: the table of means.
@@ -114,9 +128,17 @@ def simulate(
     models = [
         _numbers(rest, WINDOWS_SEEDS, model, _larger, progress) for model in ("packet", "fluid")
     ]
-    return references | {
+    references |= {
         key: references[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
     }
+    left = [
+        key for key in chosen
+        if not by_phases(table, key, references[key])
+        and not by_windows(table, key, references[key])
+        and n.NETWORKS[key[0]].queue is None
+    ]  # fmt: skip
+    at_head = _numbers(left, SEEDS, "packet", _with_drops_at_the_head, progress)
+    return references | {key: references[key]._replace(victim=at_head[key]) for key in left}
 
 
 Make = Callable[[str, "str | n.Setting", int], tc.Scenario]
@@ -124,6 +146,10 @@ Make = Callable[[str, "str | n.Setting", int], tc.Scenario]
 
 def _with_random_hosts(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
     return with_random_hosts(make(controller, network, seed))
+
+
+def _with_drops_at_the_head(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
+    return with_drops_at_the_head(with_random_hosts(make(controller, network, seed)))
 
 
 def _larger(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
@@ -193,10 +219,11 @@ def stored(file: Path = FILE) -> dict[Key, Reference]:
     """The stored references."""
     with file.open(encoding="utf-8", newline="") as text:
         rows = list(csv.reader(text))[1:]
-    return {
-        (row[0], row[1], row[2]): Reference(_entry(row[3:7]), _entry(row[7:11]), _entry(row[11:]))  # type: ignore[arg-type]
-        for row in rows
-    }
+    references = {}
+    for network, controller, measure, *cells in rows:
+        entries: list[Any] = [_entry(cells[k : k + 4]) for k in range(0, len(cells), 4)]
+        references[network, controller, measure] = Reference(*entries)
+    return references
 
 
 def _entry(cells: list[str]) -> Entry | None:

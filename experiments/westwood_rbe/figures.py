@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments import charts, published
 from experiments.harness import Cells, Runs
-from experiments.records import Measured
+from experiments.measured import Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
 from tcpcc import plots

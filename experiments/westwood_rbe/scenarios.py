@@ -1,7 +1,8 @@
 """The scenarios of the Westwood paper, with the settings that it does not give.
 
 - Both kinds of flows have the same loss recovery, so timeouts do not favour either and throughput
-  ratios follow the windows. TCP Reno in sections V-B and V-C has Reno's recovery, as in Figure 1
+  ratios follow the windows; item "figure_1" has three recoveries, item "estimators" other rate
+  estimates. TCP Reno in sections V-B and V-C has Reno's recovery, as in Figure 1
   (a).
 - A packet has 1500 bytes on the wire: BDPs of 375 and 133 packets correspond to 12 kb per packet.
 - Flows start at random times in the first 5 s. Throughput ("in the steady state") is measured in

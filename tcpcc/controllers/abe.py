@@ -20,8 +20,7 @@ Evidence (constants: RFC)
         controllers/test_abe.py::test_a_shallow_marking_threshold_costs_less_of_the_link_than_with_reno
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS, on_ack, on_loss, on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, register
 
 
@@ -31,20 +30,12 @@ def on_mark(s, p, ack):
 
 
 abe = register(
-    Controller(
+    reno.variant(
         name="abe",
         summary="Reno that keeps four fifths of its window on an ECN mark",
         source="RFC 8511",
-        on_ack=on_ack,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
         on_mark=on_mark,
-        params={
-            **PARAMS,
-            "beta_ecn": Param(0.8, "", "share of the window kept on a mark", 0.5, 1),
-        },
-        recovery="sack-prr",
-        slow_start="hystart++",
+        params={"beta_ecn": Param(0.8, "", "share of the window kept on a mark", 0.5, 1)},
         look=("vermilion", "s"),
     )
 )

@@ -19,17 +19,7 @@ Evidence (constants: assumed)
 
 import math
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.vegas import (
-    PARAMS,
-    RECORD,
-    STATE,
-    adjust,
-    backlog,
-    check_thresholds,
-    on_ack,
-    slow_start,
-)
+from tcpcc.controllers.vegas import adjust, backlog, slow_start, vegas
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
 from tcpcc.definition import Param, State, register
@@ -60,24 +50,19 @@ def on_timeout(s, p, ack):
 
 
 adavegas = register(
-    Controller(
+    vegas.variant(
         name="adavegas",
         summary="Vegas with an increase that grows with each consecutive increase",
         source="Maor, Mansour 2003 (the rule is uncertain)",
-        on_ack=on_ack,
         on_round=on_round,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **PARAMS,
             "step": Param(1, "packets", "growth of the increase (uncertain)", 0),
             "successes": Param(1, "", "consecutive increases before it grows (uncertain)", 1),
             "max_step": Param(4, "packets", "largest increase (uncertain)", 1),
         },
-        state={**STATE, "run": State(0, "", "consecutive increases")},
-        recovery="vegas",
-        validate=check_thresholds,
-        record=RECORD,
+        state={"run": State(0, "", "consecutive increases")},
         look=("purple", "s"),
     )
 )

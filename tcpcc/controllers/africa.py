@@ -19,8 +19,7 @@ Evidence (constants: paper)
         controllers/test_highspeed.py::test_africa_is_hstcp_below_alpha_and_reno_above
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.hstcp import PARAMS, check_range, increase, on_loss, on_timeout
+from tcpcc.controllers.hstcp import hstcp, increase
 from tcpcc.definition import Param, register
 
 
@@ -34,20 +33,12 @@ def on_ack(s, p, ack):
 
 
 africa = register(
-    Controller(
+    hstcp.variant(
         name="africa",
         summary="HighSpeed TCP while the queue is short, otherwise Reno",
         source="King, Baraniuk, Riedi 2005",
         on_ack=on_ack,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
-        params={
-            **PARAMS,
-            "alpha": Param(1.641, "packets", "backlog that ends fast mode (uncertain)", 0),
-        },
-        recovery="sack-prr",
-        slow_start="hystart++",
-        validate=check_range,
+        params={"alpha": Param(1.641, "packets", "backlog that ends fast mode (uncertain)", 0)},
         look=("green", "p"),
     )
 )

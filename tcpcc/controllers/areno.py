@@ -38,11 +38,10 @@ Evidence (constants: paper)
 
 import math
 
-from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import RE_PARAMS, RE_STATE, update_re
-from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, State, register
 
 
@@ -99,7 +98,7 @@ NO_QUEUE = {
 }
 
 areno = register(
-    Controller(
+    reno.variant(
         name="areno",
         summary="Reno plus a probing window that depends on the delay at earlier losses",
         source="Shimonishi, Hama, Murase 2006",
@@ -107,7 +106,6 @@ areno = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **RENO_PARAMS,
             **RE_PARAMS,
             "a": Param(0.85, "", "weight of the old RTT_cong (uncertain: perhaps 1 - a)", 0, 1),
             "m": Param(10e6 / 12000, "packets/s", "RE per packet of W_m: 10 Mb/s", 1e-9),
@@ -121,8 +119,6 @@ areno = register(
             "rtt": State(0, "s", "last RTT sample"),
             "rtt_cong": State(0, "s", "RTT_cong: smoothed RTT at losses; 0 before the first"),
         },
-        recovery="sack-prr",
-        slow_start="hystart++",
         look=("blue", "D"),
     )
 )

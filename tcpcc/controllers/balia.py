@@ -25,9 +25,7 @@ Evidence (constants: draft)
         controllers/test_coupled.py::test_it_leaves_the_worse_path
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.lia import RTT, total_rate
-from tcpcc.controllers.reno import PARAMS, on_timeout
+from tcpcc.controllers.lia import lia, total_rate
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.definition import register
@@ -64,18 +62,12 @@ def on_loss(s, p, ack):
 
 
 balia = register(
-    Controller(
+    lia.variant(
         name="balia",
         summary="MPTCP's balanced linked adaptation",
         source="draft-walid-mptcp-congestion-control-04; Peng et al. 2016",
         on_ack=on_ack,
         on_loss=on_loss,
-        on_timeout=on_timeout,
-        params=PARAMS,
-        state={"rtt": RTT},
-        coupled=True,
-        recovery="sack-prr",
-        slow_start="hystart++",
         look=("green", "H"),
     )
 )

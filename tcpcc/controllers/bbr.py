@@ -392,8 +392,19 @@ def on_undo(s, p, a):
     stop_long_term(s)
 
 
-#: State of :func:`at_once`.
-EPOCH = {
+#: State that every version has; the last two are those of :func:`at_once`.
+COMMON_STATE = {
+    "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
+    "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
+    "round_end": State(0, "packets", "total delivered when this round began"),
+    "rounds": State(0, "", "rounds so far"),
+    "round_start": State(0, "0 or 1", "this ACK ends a round"),
+    "full": State(0, "0 or 1", "the pipe has been filled"),
+    "flat_rounds": State(0, "", "rounds without that growth"),
+    "probed_round": State(0, "0 or 1", "a round of PROBE_RTT is over"),
+    "saved": State(0, "packets", "window restored after recovery or PROBE_RTT"),
+    "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
+    "losses": State(0, "packets", "packets marked lost since the last ACK"),
     "epoch_at": State(0, "s", "when the count for `extra` began"),
     "epoch_acked": State(0, "packets", "packets delivered since then"),
 }
@@ -420,19 +431,12 @@ bbr = register(
             "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },
         state={
-            "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
             "mode": State(
                 STARTUP, "", "state", names=("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT")
             ),
             **windowed("bw", "packets/s", "delivery rate", 0.0),
-            "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
             "base_rtt_at": State(math.inf, "s", "when it was measured"),
-            "round_end": State(0, "packets", "total delivered when this round began"),
-            "rounds": State(0, "", "rounds so far"),
-            "round_start": State(0, "0 or 1", "this ACK ends a round"),
-            "full": State(0, "0 or 1", "the pipe has been filled"),
             "full_bw": State(0, "packets/s", "bandwidth from which (2) measures growth"),
-            "flat_rounds": State(0, "", "rounds without that growth"),
             "phase": State(0, "", "phase of the PROBE_BW cycle"),
             "phase_at": State(0, "s", "when the phase began"),
             "limited_until": State(
@@ -440,11 +444,7 @@ bbr = register(
             ),
             "restarted": State(0, "0 or 1", "nothing was delivered since an idle period"),
             "probed_until": State(math.inf, "s", "earliest end of PROBE_RTT"),
-            "probed_round": State(0, "0 or 1", "a round of PROBE_RTT is over"),
-            "saved": State(0, "packets", "window restored after recovery or PROBE_RTT"),
-            "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
             "conserving": State(0, "0 or 1", "first round of a recovery"),
-            "losses": State(0, "packets", "packets marked lost since the last ACK"),
             "lost": State(0, "packets", "packets marked lost in total"),
             "lt_bw": State(0, "packets/s", "long-term bandwidth, or that of the last interval"),
             "lt_used": State(0, "0 or 1", "`lt_bw` takes the place of bw"),
@@ -457,7 +457,7 @@ bbr = register(
             "extra_rounds": State(0, "", "rounds in the current window of (7)"),
             "extra_now": State(0, "packets", "largest excess in that window"),
             "extra_before": State(0, "packets", "largest excess in the window before"),
-            **EPOCH,
+            **COMMON_STATE,
         },
         recovery="rack-tlp",
         window="own",

@@ -21,8 +21,6 @@ Evidence (constants: Linux, v2alpha)
         controllers/test_bbr2.py::test_beside_cubic_it_takes_less_than_version_1
 """
 
-import dataclasses
-
 from tcpcc.controllers.bbr3 import (
     DRAIN,
     UP,
@@ -82,27 +80,26 @@ def on_ack(s, p, a):
     update_control(s, p, a)
 
 
-def _params():
-    known = bbr3.params
-    defaults = {
-        "startup_gain": HIGH_GAIN, "startup_cwnd_gain": HIGH_GAIN, "drain_gain": 1 / HIGH_GAIN,
-        "down_gain": 0.75, "up_cwnd_gain": 2.0, "full_losses": 8, "extra_time": 0.1,
-    }  # fmt: skip
-    return {
-        **known,
-        **{name: known[name].replace(default=value) for name, value in defaults.items()},
-        "up_inflight": Param(1.25, "", "share of bw d in flight that ends UP", 1),
-    }
-
+DEFAULTS = {
+    "startup_gain": HIGH_GAIN,
+    "startup_cwnd_gain": HIGH_GAIN,
+    "drain_gain": 1 / HIGH_GAIN,
+    "down_gain": 0.75,
+    "up_cwnd_gain": 2.0,
+    "full_losses": 8,
+    "extra_time": 0.1,
+}
 
 bbr2 = register(
-    dataclasses.replace(
-        bbr3,
+    bbr3.variant(
         name="bbr2",
         summary="BBR whose probes end with a small queue, with bounds from losses",
         source="Linux tcp_bbr2 (v2alpha)",
         on_ack=on_ack,
-        params=_params(),
+        params={
+            **{name: bbr3.params[name].replace(default=v) for name, v in DEFAULTS.items()},
+            "up_inflight": Param(1.25, "", "share of bw d in flight that ends UP", 1),
+        },
         look=("green", "X"),
     )
 )

@@ -60,7 +60,7 @@ Evidence (constants: draft)
 
 import math
 
-from tcpcc.controllers.bbr import EPOCH, PIECES, at_once, save_window
+from tcpcc.controllers.bbr import COMMON_STATE, PIECES, at_once, save_window
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import trend
 from tcpcc.controllers.windowed import update_max, windowed
@@ -615,7 +615,6 @@ bbr3 = register(
             "first_window": Param(10, "packets", "window before the first RTT sample", 1),
         },
         state={
-            "pacing_rate": State(math.inf, "packets/s", "pacing rate"),
             "mode": State(
                 STARTUP, "", "state",
                 names=("STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT"),
@@ -632,20 +631,14 @@ bbr3 = register(
             "limited": State(0, "0 or 1", "the newest rate sample was limited"),
             "limited_from": State(math.inf, "packets", "total delivered when PROBE_RTT began"),
             "limited_until": State(-1, "packets", "total delivered when its packets all are"),
-            "round_end": State(0, "packets", "total delivered when this round began"),
-            "rounds": State(0, "", "rounds so far"),
-            "round_start": State(0, "0 or 1", "this ACK ends a round"),
             "loss_round_end": State(0, "packets", "total delivered when this loss round began"),
             "loss_round_start": State(0, "0 or 1", "this ACK ends a loss round"),
             "loss_in_round": State(0, "0 or 1", "a packet was lost in the loss round"),
-            "losses": State(0, "packets", "packets marked lost since the last ACK"),
             "loss_acks": State(0, "", "ACKs that reported losses in this loss round of STARTUP"),
             "filled": State(0, "0 or 1", "the window has been full in this round"),
             "filled_before": State(0, "0 or 1", "the window was full in the last round"),
-            "full": State(0, "0 or 1", "the pipe has been filled"),
             "full_now": State(0, "0 or 1", "the pipe has been filled in this probe"),
             "full_bw": State(0, "packets/s", "rate from which (3) measures growth"),
-            "flat_rounds": State(0, "", "rounds without that growth"),
             "drain_round": State(0, "", "round in which DRAIN began"),
             "ending": State(0, "0 or 1", "ACKs of a probe's packets are still arriving"),
             "probe_sample": State(0, "0 or 1", "losses count for the probe, (8)"),
@@ -657,22 +650,18 @@ bbr3 = register(
             "rounds_since_probe": State(0, "", "rounds since UP"),
             "probe_wait": State(0, "s", "longest time from DOWN to REFILL"),
             "cycle_at": State(0, "s", "when DOWN, or UP, began"),
-            "base_rtt": State(math.inf, "s", "smallest RTT of `rtt_window`"),
             "base_rtt_at": State(math.inf, "s", "when base_rtt was measured"),
             "probed_rtt": State(math.inf, "s", "smallest RTT of `probe_rtt_interval`"),
             "probed_rtt_at": State(math.inf, "s", "when probed_rtt was measured"),
             "probe_until": State(math.inf, "s", "earliest end of PROBE_RTT"),
-            "probed_round": State(0, "0 or 1", "a round of PROBE_RTT is over"),
             "idle": State(0, "0 or 1", "nothing was delivered since an idle period"),
             "undo_mode": State(NO_MODE, "", "mode ended by the last losses: STARTUP, UP; -1: none"),
             "undo_bw_shortterm": State(math.inf, "packets/s", "value before the last recovery"),
             "undo_inflight_shortterm": State(math.inf, "packets", "value before the last recovery"),
             "undo_inflight_longterm": State(math.inf, "packets", "value before the last recovery"),
-            "saved": State(0, "packets", "window restored after recovery or PROBE_RTT"),
-            "repairing": State(0, "", "phase of the loss recovery at the last ACK"),
             "measured": State(0, "0 or 1", "the pacing rate is set from an RTT"),
             **windowed("extra", "packets", "largest excess", 0.0),
-            **EPOCH,
+            **COMMON_STATE,
         },
         recovery="rack-tlp",
         window="own",

@@ -132,7 +132,6 @@ bic = register(
             "last_max": State(0, "packets", "M: window at the last loss, or less"),
             "lost": State(0, "0 or 1", "a loss, and no timeout since"),
         },
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("orange", "P"),
     )

@@ -101,7 +101,6 @@ bic_2004 = register(
             "step": State(0, "packets per round", "I of max probing; 0: no max probing"),
             "goal": State(0, "packets", "window at which I doubles"),
         },
-        recovery="sack-prr",
         exact=True,
         slow_start="hystart++",
         look=("blue", "P"),

@@ -127,7 +127,6 @@ cdg = register(
             "cuts": State(0, "", "back-offs since one had an effect"),
             "resting": State(0, "0 or 1", "the round after a back-off"),
         },
-        recovery="sack-prr",
         chance=True,
         look=("sky", "*"),
     )

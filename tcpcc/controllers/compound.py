@@ -28,10 +28,8 @@ Evidence (constants: paper)
         controllers/test_response_functions.py::test_packets_obey_the_closed_form
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
-from tcpcc.controllers.reno import on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, State, register
 
 
@@ -68,16 +66,14 @@ def on_timeout(s, p, ack):
 
 
 compound = register(
-    Controller(
+    reno.variant(
         name="compound",
         summary="Reno's window plus one that grows as W^k while the queue is short",
         source="Tan, Song, Zhang, Sridharan 2006",
-        on_ack=on_ack,
         on_round=on_round,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **RENO_PARAMS,
             "alpha": Param(0.125, "packets^(1-k)", "increase per round trip is alpha W^k", 0),
             "k": Param(0.75, "", "exponent of that increase", 0, 1),
             "beta": Param(0.5, "", "share of the window that a loss takes", 0, 1),
@@ -85,8 +81,6 @@ compound = register(
             "zeta": Param(1, "", "decrease of dwnd as a share of the backlog", 0),
         },
         state={"dwnd": State(0, "packets", "delay-based window, a part of cwnd")},
-        recovery="sack-prr",
-        slow_start="hystart++",
         look=("green", "v"),
     )
 )

@@ -447,14 +447,14 @@ class Controller(Definition):
         private = (v.column(n) for n, v in self.state.items())
         group = GROUP_FIELDS if self.coupled else ()
         stream = STREAM_FIELDS if self.chance else ()
-        return np.dtype([*((n, np.float64) for n in WINDOW), *private, *group, *stream], align=True)
+        return np.dtype([*((n, np.float64) for n in WINDOW), *private, *stream, *group], align=True)
 
     @property
     def initial_state(self) -> tuple[Any, ...]:
         common = (initial for initial, _, _ in WINDOW.values())
         stream = (12345 + i for i in range(len(STREAM_FIELDS) if self.chance else 0))
         group = (1, 0) if self.coupled else ()
-        return (*common, *(v.start() for v in self.state.values()), *group, *stream)
+        return (*common, *(v.start() for v in self.state.values()), *stream, *group)
 
     def _try(self, rule_name: str, rule: Rule) -> None:
         s, p, a = self.example()

@@ -98,7 +98,6 @@ cubic = register(
             "undo_reno": State(0, "packets", "`reno` before that loss"),
             "undo_prior": State(0, "packets", "`prior` before that loss"),
         },
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("blue", "X"),
     )

@@ -91,7 +91,6 @@ cubic_2005 = register(
             **LINUX_PARAMS,
         },
         state={**STATE, "lost": State(0, "0 or 1", "a loss, and no timeout since")},
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("sky", "X"),
     )

@@ -67,7 +67,6 @@ cubic_2008 = register(
         params=make_params(beta=(0.8, "paper, section 3.1"), c=(0.4, "paper, section 3.1"))
         | {"early_growth": Param(0, "packets", "least growth per ACK before the first loss", 0, 1)},
         state=STATE,
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("purple", "X"),
     )

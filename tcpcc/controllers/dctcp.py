@@ -25,10 +25,9 @@ Evidence (constants: RFC)
         external/test_dctcp_against_ns3.py::test_alpha_is_ns_3s_without_its_byte_queue_limits
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS, on_loss
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, State, register
 
 
@@ -57,26 +56,20 @@ def on_timeout(s, p, ack):
 
 
 dctcp = register(
-    Controller(
+    reno.variant(
         name="dctcp",
         summary="reduces the window by half the share of marked packets",
         source="RFC 8257; Alizadeh et al. 2010",
         on_ack=on_ack,
         on_round=on_round,
-        on_loss=on_loss,
         on_timeout=on_timeout,
         on_mark=on_mark,
-        params={
-            **PARAMS,
-            "gain": Param(1 / 16, "", "g: weight of a new share of marked packets", 0, 1),
-        },
+        params={"gain": Param(1 / 16, "", "g: weight of a new share of marked packets", 0, 1)},
         state={
             "alpha": State(1, "", "smoothed share of marked packets"),
             "acked": State(0, "packets", "packets delivered in this window of data"),
             "marked": State(0, "packets", "marked packets among `acked`"),
         },
-        recovery="sack-prr",
-        slow_start="hystart++",
         record=("alpha",),
         look=("vermilion", "*"),
     )

@@ -108,7 +108,6 @@ fast = register(
             "old_cwnd": State(1, "packets", "W': window at the end of the previous round"),
             "rounds": State(0, "", "round trips since the last update"),
         },
-        recovery="sack-prr",
         look=("#777777", "P"),
     )
 )

@@ -38,11 +38,10 @@ Evidence (constants: paper)
         papers/test_reproduction.py
 """
 
-from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
-from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, State, register
 
 
@@ -88,7 +87,7 @@ def on_timeout(s, p, ack):
 
 
 fusion = register(
-    Controller(
+    reno.variant(
         name="fusion",
         summary="keeps the queueing delay in a band; never below Reno's window",
         source="Kaneko, Fujikawa, Su, Katto 2007",
@@ -96,7 +95,6 @@ fusion = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **RENO_PARAMS,
             **BE_PARAMS,
             "d_min": Param(4e-3, "s", "queueing delay below which W grows; above 3x it falls", 0),
             "d_inc": Param(1e-3, "s", "increase of W per round trip, as queueing delay", 0),
@@ -106,8 +104,6 @@ fusion = register(
             "reno_cwnd": State(1, "packets", "window that a Reno flow would have"),
             "rtt": State(0, "s", "last RTT sample"),
         },
-        recovery="sack-prr",
-        slow_start="hystart++",
         look=("black", "D"),
     )
 )

@@ -32,8 +32,7 @@ Evidence (constants: paper)
 """
 
 from tcpcc.controllers.areno import NO_QUEUE
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.hstcp import PARAMS, check_range, increase
+from tcpcc.controllers.hstcp import check_range, hstcp, increase
 from tcpcc.controllers.hstcp import on_loss as hstcp_on_loss
 from tcpcc.controllers.hstcp import on_timeout as hstcp_on_timeout
 from tcpcc.controllers.vegas import trend
@@ -115,7 +114,7 @@ def check(p):
 
 
 ghstcp = register(
-    Controller(
+    hstcp.variant(
         name="ghstcp",
         summary="HighSpeed TCP with Reno's increase while the RTT rises",
         source="Tokuda, Hasegawa, Murata 2003",
@@ -124,7 +123,6 @@ ghstcp = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **PARAMS,
             **NO_QUEUE,
             "groups": Param(10, "per round", "groups of RTT samples compared (uncertain)", 2),
             "pct_high": Param(0.66, "", "PCT above it: rising (uncertain; pathload)", 0, 1),
@@ -142,8 +140,6 @@ ghstcp = register(
             "rises": State(0, "", "pairs with a larger later mean"),
             "variation": State(0, "s", "sum of the absolute differences"),
         },
-        recovery="sack-prr",
-        slow_start="hystart++",
         validate=check,
         look=("sky", "^"),
     )

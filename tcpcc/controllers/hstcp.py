@@ -148,7 +148,6 @@ hstcp = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params=PARAMS,
-        recovery="sack-prr",
         slow_start="hystart++",
         validate=check_range,
         look=("purple", "^"),

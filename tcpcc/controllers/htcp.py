@@ -171,7 +171,6 @@ htcp = register(
             "undo_rtt_max": State(0, "s", "`rtt_max` before the last loss"),
             "undo_b_old": State(0, "packets/s", "`b_old` before the last loss"),
         },
-        recovery="sack-prr",
         slow_start="hystart++",
         validate=validate,
         look=("blue", "p"),

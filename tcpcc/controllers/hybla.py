@@ -28,9 +28,7 @@ Evidence (constants: Linux)
 
 import math
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
-from tcpcc.controllers.reno import on_loss, on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, register
 
 LN2 = math.log(2)  # exp() gives the same bits compiled and interpreted; 2**rho does not
@@ -47,19 +45,16 @@ def on_ack(s, p, ack):
 
 
 hybla = register(
-    Controller(
+    reno.variant(
         name="hybla",
         summary="Reno with an increase scaled so that the rate does not depend on the RTT",
         source="Caini, Firrincieli 2004; Linux",
         on_ack=on_ack,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
         params={
-            **RENO_PARAMS,
             "rtt0": Param(0.025, "s", "RTT of the reference Reno flow (paper, Linux)", 1e-6),
             "clamp": Param(65535, "packets", "largest window (Linux)", 2),
         },
-        recovery="sack-prr",
+        slow_start="standard",
         look=("orange", "p"),
     )
 )

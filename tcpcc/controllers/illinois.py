@@ -127,7 +127,6 @@ illinois = register(
             "above": State(0, "0 or 1", "d_a has been above d_1"),
             "below": State(0, "rounds", "with d_a <= d_1 since then"),
         },
-        recovery="sack-prr",
         slow_start="hystart++",
         validate=validate,
         look=("purple", "p"),

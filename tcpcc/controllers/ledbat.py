@@ -98,7 +98,6 @@ ledbat = register(
         },
         state=DELAYS,
         every_ack=True,
-        recovery="sack-prr",
         record=("queueing",),
         look=("orange", "*"),
     )

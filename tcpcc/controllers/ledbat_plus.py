@@ -136,7 +136,6 @@ ledbat_plus = register(
             "next_slowdown": State(0, "s", "when the next one begins"),
         },
         every_ack=True,
-        recovery="sack-prr",
         record=("queueing", "mode"),
         look=("orange", "8"),
     )

@@ -24,9 +24,8 @@ Evidence (constants: RFC)
         controllers/test_coupled.py::test_between_two_bottlenecks_it_takes_the_best_of_both_at_most
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS, on_loss, on_timeout
 from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import State, register
 from tcpcc.engine.jit import member
 
@@ -59,21 +58,14 @@ def on_ack(s, p, ack):
         s.cwnd += ack.acked * min(increase(s), 1 / s.cwnd)  # (1)
 
 
-RTT = State(0, "s", "smoothed RTT; 0: not yet known")
-
 lia = register(
-    Controller(
+    reno.variant(
         name="lia",
         summary="MPTCP's linked increases: the paths of a connection take as much as one TCP",
         source="RFC 6356",
         on_ack=on_ack,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
-        params=PARAMS,
-        state={"rtt": RTT},
+        state={"rtt": State(0, "s", "smoothed RTT; 0: not yet known")},
         coupled=True,
-        recovery="sack-prr",
-        slow_start="hystart++",
         look=("vermilion", "H"),
     )
 )

@@ -24,9 +24,8 @@ Evidence (constants: Linux)
 
 import math
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS, on_loss, on_timeout
 from tcpcc.controllers.reno import on_ack as reno_on_ack
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import Param, State, register
 
 
@@ -63,15 +62,12 @@ def on_ack(s, p, a):
 
 
 lp = register(
-    Controller(
+    reno.variant(
         name="lp",
         summary="low priority: halves when the one-way delay rises",
         source="Kuzmanovic, Knightly 2003; Linux",
         on_ack=on_ack,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
         params={
-            **PARAMS,
             "threshold": Param(
                 0.15, "", "share of the delay range above which there is congestion", 0, 1
             ),
@@ -87,7 +83,7 @@ lp = register(
             "dropped_at": State(-math.inf, "s", "when the last inference phase began"),
         },
         every_ack=True,
-        recovery="sack-prr",
+        slow_start="standard",
         look=("purple", "*"),
     )
 )

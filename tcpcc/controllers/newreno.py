@@ -15,21 +15,15 @@ Evidence (constants: RFC)
         controllers/test_controllers.py::test_a_loss_halves_the_window_in_force
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS, on_ack, on_loss, on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import register
 
 newreno = register(
-    Controller(
+    reno.variant(
         name="newreno",
         summary="Reno's window, with recovery from several losses per window",
         source="Hoe 1995; RFC 6582",
-        on_ack=on_ack,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
-        params=PARAMS,
         recovery="newreno",
-        slow_start="hystart++",
         look=("orange", "o"),
     )
 )

@@ -34,19 +34,14 @@ Evidence (constants: paper)
         controllers/test_vegas_variants.py::test_every_variant_gets_more_beside_reno_than_vegas_does
 """
 
-from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.vegas import (
-    PARAMS,
-    RECORD,
-    STATE,
     TARGET_STATE,
     adjust,
     backlog,
-    check_thresholds,
     next_target,
-    on_ack,
     slow_start,
     target_trend,
+    vegas,
 )
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
@@ -78,24 +73,18 @@ def on_timeout(s, p, ack):
 
 
 newvegas = register(
-    Controller(
+    vegas.variant(
         name="newvegas",
         summary="Vegas with thresholds that rise while other flows fill the queue",
         source="De Vendictis, Baiocchi, Bonacci 2003",
-        on_ack=on_ack,
         on_round=on_round,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        params=PARAMS,
         state={
-            **STATE,
             **TARGET_STATE,
             "extra": State(0, "packets", "amount by which alpha and beta are raised"),
         },
-        recovery="vegas",
         exact=True,
-        validate=check_thresholds,
-        record=RECORD,
         look=("sky", "v"),
     )
 )

@@ -182,7 +182,6 @@ nv = register(
             "slowness": State(0, "", "g"),
             "lost": State(0, "0 or 1", "a loss occurred since the last ACK"),
         },
-        recovery="sack-prr",
         chance=True,
         record=("base_rtt",),
         look=("green", "D"),

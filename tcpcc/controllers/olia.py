@@ -29,9 +29,7 @@ Evidence (constants: draft; Linux)
 
 import math
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.lia import RTT, total_rate
-from tcpcc.controllers.reno import PARAMS
+from tcpcc.controllers.lia import lia, total_rate
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
@@ -95,22 +93,17 @@ def on_timeout(s, p, ack):
 
 
 olia = register(
-    Controller(
+    lia.variant(
         name="olia",
         summary="MPTCP's opportunistic linked increases: moves window to the best paths",
         source="Khalili et al. 2012; Linux",
         on_ack=on_ack,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        params=PARAMS,
         state={
-            "rtt": RTT,
             "acked": State(0, "packets", "acknowledged since the last loss"),
             "acked_before": State(0, "packets", "acknowledged between the last two losses"),
         },
-        coupled=True,
-        recovery="sack-prr",
-        slow_start="hystart++",
         look=("blue", "H"),
     )
 )

@@ -34,18 +34,7 @@ Evidence (constants: paper)
         papers/test_reproduction.py
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.vegas import (
-    PARAMS,
-    RECORD,
-    STATE,
-    backlog,
-    check_thresholds,
-    decrease,
-    increase,
-    on_ack,
-    slow_start,
-)
+from tcpcc.controllers.vegas import PARAMS, backlog, decrease, increase, slow_start, vegas
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_timeout as vegas_on_timeout
 from tcpcc.definition import State, register
@@ -86,23 +75,18 @@ def on_timeout(s, p, ack):
 
 
 quick_vegas = register(
-    Controller(
+    vegas.variant(
         name="quick_vegas",
         summary="Vegas with steps that grow while they succeed",
         source="Chan, Lin, Chan, Ho: Quick Vegas",
-        on_ack=on_ack,
         on_round=on_round,
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **PARAMS,
             "alpha": PARAMS["alpha"].replace(default=2),
             "beta": PARAMS["beta"].replace(default=4),
         },
-        state={**STATE, "succ": State(0, "", "consecutive increases because Delta < alpha")},
-        recovery="vegas",
-        validate=check_thresholds,
-        record=RECORD,
+        state={"succ": State(0, "", "consecutive increases because Delta < alpha")},
         look=("green", "^"),
     )
 )

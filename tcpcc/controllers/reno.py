@@ -81,7 +81,6 @@ reno = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params=PARAMS,
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("vermilion", "o"),
     )

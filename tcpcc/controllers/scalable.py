@@ -67,7 +67,6 @@ scalable = register(
             "low_window": Param(16, "packets", "legacy window: Reno up to it (Kelly 2003)", 0),
             "ai_limit": Param(0, "packets", "increase by 1/min(W, this), as Linux; 0: by a", 0),
         },
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("sky", "p"),
     )

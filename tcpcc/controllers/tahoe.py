@@ -13,21 +13,16 @@ Evidence (constants: paper)
         external/test_against_ns2.py::test_equal_to_the_packet
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS, on_ack, on_timeout
+from tcpcc.controllers.reno import on_timeout, reno
 from tcpcc.definition import register
 
 tahoe = register(
-    Controller(
+    reno.variant(
         name="tahoe",
         summary="slow start from one packet after every loss",
         source="Jacobson 1988",
-        on_ack=on_ack,
         on_loss=on_timeout,
-        on_timeout=on_timeout,
-        params=PARAMS,
         recovery="tahoe",
-        slow_start="hystart++",
         look=("black", "o"),
     )
 )

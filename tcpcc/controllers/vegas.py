@@ -179,8 +179,6 @@ STATE = {
     "actual": State(0, "packets/s", "Actual at that time"),
     "base_rtt": State(0, "s", "BaseRTT at that time"),
 }
-#: State that a trace shows: the congestion avoidance mechanism (CAM) in JSAC's graphs.
-RECORD = ("decided", "expected", "actual", "base_rtt")
 #: State of the variants that compare target packets.
 TARGET_STATE = {
     "target_rtt": State(0, "s", "RTT of the last target packet"),
@@ -201,7 +199,7 @@ vegas = register(
         state=STATE,
         recovery="vegas",
         validate=check_thresholds,
-        record=RECORD,
+        record=("decided", "expected", "actual", "base_rtt"),  # JSAC's graphs of the CAM
         look=("blue", "s"),
     )
 )

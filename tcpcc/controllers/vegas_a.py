@@ -40,21 +40,7 @@ Evidence (constants: paper)
         controllers/test_vegas_variants.py::test_vegas_a_comes_back_after_rerouting
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.vegas import (
-    PARAMS,
-    RECORD,
-    STATE,
-    backlog,
-    check_thresholds,
-    decrease,
-    increase,
-    on_ack,
-    on_loss,
-    on_timeout,
-    slow_start,
-    trend,
-)
+from tcpcc.controllers.vegas import backlog, decrease, increase, slow_start, trend, vegas
 from tcpcc.definition import Flag, State, register
 
 
@@ -83,26 +69,18 @@ def on_round(s, p, ack):
 
 
 vegas_a = register(
-    Controller(
+    vegas.variant(
         name="vegas_a",
         summary="Vegas with thresholds that rise while its throughput rises",
         source="Srijith, Jacob, Ananda 2003",
-        on_ack=on_ack,
         on_round=on_round,
-        on_loss=on_loss,
-        on_timeout=on_timeout,
         params={
-            **PARAMS,
             "closed": Flag(True, "Delta = alpha and Delta = beta belong to (1) (author's code)"),
         },
         state={
-            **STATE,
             "extra": State(0, "packets", "amount by which alpha and beta are raised"),
             "throughput": State(0, "packets/s", "throughput of the last round"),
         },
-        recovery="vegas",
-        validate=check_thresholds,
-        record=RECORD,
         look=("orange", "<"),
     )
 )

@@ -33,19 +33,10 @@ Evidence (constants: paper)
         controllers/test_vegas_variants.py::test_every_variant_gets_more_beside_reno_than_vegas_does
 """
 
-from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import PARAMS as RENO_PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
-from tcpcc.controllers.vegas import (
-    PARAMS,
-    RECORD,
-    STATE,
-    TARGET_STATE,
-    check_thresholds,
-    next_target,
-    target_trend,
-)
+from tcpcc.controllers.vegas import TARGET_STATE, next_target, target_trend, vegas
 from tcpcc.controllers.vegas import on_ack as vegas_on_ack
 from tcpcc.controllers.vegas import on_loss as vegas_on_loss
 from tcpcc.controllers.vegas import on_round as vegas_on_round
@@ -99,7 +90,7 @@ def on_timeout(s, p, ack):
 
 
 vegas_plus = register(
-    Controller(
+    vegas.variant(
         name="vegas_plus",
         summary="Vegas that switches to Reno when it detects competing flows",
         source="Hasegawa, Kurata, Murata 2000",
@@ -108,19 +99,14 @@ vegas_plus = register(
         on_loss=on_loss,
         on_timeout=on_timeout,
         params={
-            **PARAMS,
             **RENO_PARAMS,
             "count_max": Param(8, "rounds", "count that starts aggressive mode (from memory)", 1),
         },
         state={
-            **STATE,
             **TARGET_STATE,
             "count": State(0, "rounds", "evidence that other flows fill the queue"),
             "aggressive": State(0, "0 or 1", "aggressive mode"),
         },
-        recovery="vegas",
-        validate=check_thresholds,
-        record=RECORD,
         look=("black", ">"),
     )
 )

@@ -62,7 +62,6 @@ veno = register(
             "random_loss": Param(0.8, "", "share of the window kept after a random loss", 0.1, 1),
         },
         state={"backlog": State(0, "packets", "N, the flow's packets in queues")},
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("green", "s"),
     )

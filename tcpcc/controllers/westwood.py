@@ -66,7 +66,6 @@ westwood = register(
         on_timeout=on_timeout,
         params=BE_PARAMS,
         state=BE_STATE,
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("sky", "d"),
     )

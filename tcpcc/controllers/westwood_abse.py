@@ -42,7 +42,6 @@ westwood_abse = register(
         on_timeout=on_timeout,
         params=ABSE_PARAMS,
         state=ABSE_STATE,
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("black", "d"),
     )

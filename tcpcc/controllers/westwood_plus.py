@@ -43,7 +43,6 @@ westwood_plus = register(
         on_timeout=on_timeout,
         params=PLUS_PARAMS,
         state=PLUS_STATE,
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("orange", "d"),
     )

@@ -95,7 +95,6 @@ westwood_rbe = register(
             "rtt": State(0, "s", "R, last RTT measured"),
             "full_rtt": State(0, "s", "R_full, RTT with the buffer full"),
         },
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("blue", "d"),
     )

@@ -41,7 +41,6 @@ westwood_re = register(
         on_timeout=on_timeout,
         params=RE_PARAMS,
         state=RE_STATE,
-        recovery="sack-prr",
         slow_start="hystart++",
         look=("purple", "d"),
     )

@@ -108,7 +108,6 @@ yeah = register(
             "fast_rounds": State(0, "rounds", "in fast mode"),
             "reno_count": State(2, "packets", "estimate of Reno's window"),
         },
-        recovery="sack-prr",
         look=("black", "p"),
     )
 )

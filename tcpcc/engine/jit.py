@@ -222,6 +222,13 @@ number_at = accessor(record_dtype({"value": float}))
 index_at = accessor(record_dtype({"at": int}))
 
 
+@compiled
+def lowest_bit(word):
+    """The number of the lowest bit of a positive integer that is 1. Compiled code contains machine
+    code instead."""
+    return (word & -word).bit_length() - 1
+
+
 # ----------------------------------------------------------------------------------- rules
 
 _interpreted_rules: list[tuple[Callable, Any, Any, Any]] = []

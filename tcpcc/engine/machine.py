@@ -89,6 +89,8 @@ def _for_compiler(value: Any, helpers: Helpers) -> Any:
         return _call_compiled
     if value is jit.peer:
         return _peer
+    if value is jit.lowest_bit:
+        return _lowest_bit
     if isinstance(value, jit.Accessor):
         return _record_at(value.dtype)
     if isinstance(value, jit.Caller):
@@ -157,6 +159,14 @@ def _peer(typingctx: Any, s: Any, i: Any) -> Any:  # pragma: no cover - runs in 
         return builder.inttoptr(there, context.get_value_type(s))
 
     return s(s, types.int64), codegen
+
+
+@intrinsic
+def _lowest_bit(typingctx: Any, word: Any) -> Any:  # pragma: no cover - runs in the compiler
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), codegen
 
 
 # --------------------------------------------------------------------------------- entries

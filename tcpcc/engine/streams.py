@@ -14,6 +14,8 @@ products stay below 2**53, so compiled and interpreted code give the same bits.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,9 +29,21 @@ STREAM_FIELDS: list[tuple[str, Any]] = [(f"mrg{i}", np.int64) for i in range(6)]
 
 def seed_stream(record: Any, seed: int, name: str) -> None:
     """Initialise the stream fields of `record` for stream `name` of a run with this `seed`."""
-    words = np.random.SeedSequence([int(seed), entropy(name)]).generate_state(6, np.uint32)
-    for i, word in enumerate(words):
-        record[f"mrg{i}"] = 1 + int(word) % ((M1 if i < 3 else M2) - 1)
+    for i, word in enumerate(_first_words(int(seed), name)):
+        record[f"mrg{i}"] = word
+
+
+def seed_streams(records: np.ndarray, seeds: Sequence[int], name: str) -> None:
+    """As `seed_stream`, for the records of several runs."""
+    words = np.array([_first_words(int(seed), name) for seed in seeds])
+    for i in range(words.shape[1]):
+        records[f"mrg{i}"] = words[:, i]
+
+
+@lru_cache(maxsize=4096)
+def _first_words(seed: int, name: str) -> tuple[int, ...]:
+    words = np.random.SeedSequence([seed, entropy(name)]).generate_state(6, np.uint32).tolist()
+    return tuple(1 + word % ((M1 if i < 3 else M2) - 1) for i, word in enumerate(words))
 
 
 def generator(seed: int, name: str) -> np.random.Generator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ import numpy as np
 
 from tcpcc.controllers.controller import OF_PACKETS, Controller
 from tcpcc.engine.jit import address, rule_address
-from tcpcc.engine.streams import seed_stream
+from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import TcpccError
+from tcpcc.models.memory_copies import Of, alone
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
@@ -59,7 +61,8 @@ class ControllerMemory:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
         self._known: dict[Controller, tuple[dict[str, int], np.dtype, np.ndarray]] = {}
-        self._owned: list[np.ndarray] = []
+        self._owned: list[tuple[np.ndarray, ...]] = []
+        self._newest: dict[str, tuple[np.ndarray, ...]] = {}  # by flow
         self._groups: dict[str, list[Any]] = {}  # states of the members
         self._tables: dict[str, np.ndarray] = {}  # their addresses
 
@@ -81,18 +84,30 @@ class ControllerMemory:
         for name, rule in addresses.items():
             if name in fields:
                 row[name] = rule
-        records = (
-            first_state.copy(),
-            record_of(params, list(flow.params.values()) or [0.0]),
-            sample_of(flow),
-        )
-        if controller.chance:
-            seed_stream(records[0][0], self._seed, f"flow {flow.name}: controller")
+        records = first_state.copy(), record_of(params), sample_of(flow)
+        self._owned.append(records)
+        self._newest[flow.name] = records
+        self.write_numbers([flow], [self._seed])
         for name, record in zip(("state", "params", "sample"), records, strict=True):
-            self._owned.append(record)
             row[name] = address(record)
         self._join(flow, records[0])
         return records[0]
+
+    def write_numbers(
+        self, flows: Sequence[ResolvedFlow], seeds: Sequence[int], of: Of = alone
+    ) -> None:
+        """Write the parameters and random streams of one flow of several worlds.
+
+        Args:
+            flows: the flow in the scenario of each world; alike but for its parameters.
+            seeds: seeds of these scenarios.
+            of: see `memory_copies`.
+        """
+        name, controller = flows[0].name, flows[0].algorithm
+        state, params, _ = self._newest[name]
+        of(params)[:, 0] = [tuple(flow.params.values()) or (0.0,) for flow in flows]
+        if controller.chance:
+            seed_streams(of(state)[:, 0], seeds, f"flow {name}: controller")
 
     def _join(self, flow: ResolvedFlow, state: np.ndarray) -> None:
         """Make the state of a coupled controller a member of its flow's group."""

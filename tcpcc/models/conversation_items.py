@@ -33,10 +33,13 @@ def items_of(flow: ResolvedFlow, syn: bool) -> Records:
     return items
 
 
-def lay_out_writes(flows: Sequence[ResolvedFlow], rows: Records, syn: bool) -> Records:
-    """The records ITEM of all flows; their places are written into the flows' records, `rows`."""
+def lay_out_writes(
+    flows: Sequence[ResolvedFlow], rows: Records, syn: bool, taken: int = 0
+) -> Records:
+    """The records ITEM of `flows`; their places, after those `taken`, are written into the flows'
+    records, `rows`."""
     parts = [np.zeros(0, ITEM)]
-    first = 0
+    first = taken
     for k, flow in enumerate(flows):
         items = items_of(flow, syn)
         if len(items):

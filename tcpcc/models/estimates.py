@@ -11,18 +11,25 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART
+from tcpcc.scenario.draw import drawn
 from tcpcc.scenario.resolve import Senders
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved
+    from tcpcc.scenario.workload import Workload
 
 PER_STEP = 5e-8  # CPU s of a flow and a step of fluid: 3e-8 (NewReno, Vegas) to 9e-8 (BBR)
 
 COPIES = 2.5  # of the series of a run at the moment when its record is put together
 PAGES = 2 * 4096  # bytes of each row of a streamed record that are written to at a time
 PER_BIN = 24  # bytes of each bin of a streamed record, when the bin ends
+PER_ITEM = 250  # bytes of a workload's item: drawn, sent and recorded
+TRIES = 4  # packets of an item on an overloaded link, most of them dropped
+DRAWN = 10_000  # conversations of a workload that an estimate draws
 PER_FLOW = 12_000  # bytes: a flow's objects and records
 PER_SENDER = 3e-4  # CPU s of a sender before and after the run; measured with 10^4 and 10^5
 
@@ -104,3 +111,32 @@ def record_memory(
     if options.stream:
         memory = min(memory, COPIES * PART + PAGES * (rows + links) + PER_BIN * bins)
     return memory + PER_FLOW * sum(counts)
+
+
+def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
+    """The number of items of the workloads, and of the packets sent for them.
+
+    Beyond the capacity of the slowest link only a few packets per item are sent: handshakes and
+    retransmissions. In a workload of very many conversations only the first are drawn.
+    """
+    items = packets = 0.0
+    for load in resolved.workloads:
+        begin = load.spec.flow.start
+        part = _part_to_draw(load.spec, scenario.duration - begin)
+        end = begin + part * (scenario.duration - begin)
+        found = drawn(load.spec, load.name, scenario.seed, end)
+        narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
+        room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
+        of_load = len(found.packets) / part
+        items += of_load
+        packets += min(float(found.packets.sum()) / part, room + TRIES * of_load)
+    return items, packets
+
+
+def _part_to_draw(workload: Workload, span: float) -> float:
+    """The fraction of `span` (s) in which about `DRAWN` conversations begin; at most 1."""
+    if workload.count is not None or span <= 0:
+        return 1.0
+    middles = (np.arange(1000) + 0.5) / 1000
+    between = float(np.mean(workload.interarrival.quantile(middles)))
+    return min(DRAWN * between / span, 1.0)

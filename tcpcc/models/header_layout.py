@@ -8,6 +8,7 @@ whether a flow sends it, so that a discipline sees only packets that carry all i
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +134,13 @@ def show_words(link, words):
     """Write the header fields at the address `words` into the sample of a link's discipline."""
     for i in range(link.n_words):
         number_at(link.shown, i).value = number_at(words, index_at(link.words, i).at).value
+
+
+@compiled
+def hide_words(link):
+    """Header fields that a packet does not carry are NaN in the discipline's sample."""
+    for i in range(link.n_words):
+        number_at(link.shown, i).value = math.nan
 
 
 @compiled

@@ -19,8 +19,9 @@ from tcpcc.engine.jit import (
     compiled,
     rule_address,
 )
-from tcpcc.engine.streams import seed_stream
+from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import TcpccError
+from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import NOTE_FIELDS, Notes, joined_notes, note_state
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
 
@@ -86,13 +87,27 @@ class QueueMemory:
         self.state = np.zeros(1, discipline.state_dtype)
         for name, variable in discipline.state.items():
             self.state[name] = variable.initial
-        seed_stream(self.state[0], seed, f"link {link.name}: queue")
         self.params = np.zeros(1, discipline.params_dtype)
-        self.params[0] = tuple(discipline.check(dict(link.queue.params)).values()) or (0.0,)
         self.sample = discipline.blank_sample()
-        self.sample["rate"], self.sample["delay"] = link.rate, link.delay
+        self.write_numbers([link], [seed])
         names = discipline.record if link.record else ()
         self.notes = Notes(names, discipline.state_dtype, n_bins, scratch)
+
+    def write_numbers(self, links: Sequence[Link], seeds: Sequence[int], of: Of = alone) -> None:
+        """Write the parameters and random streams of one link of several worlds.
+
+        Args:
+            links: the link in the scenario of each world; alike but for its numbers.
+            seeds: seeds of these scenarios.
+            of: see `memory_copies`.
+        """
+        seed_streams(of(self.state)[:, 0], seeds, f"link {links[0].name}: queue")
+        check = links[0].queue.discipline.check
+        params = [tuple(check(dict(link.queue.params)).values()) or (0.0,) for link in links]
+        of(self.params)[:, 0] = params
+        sample = of(self.sample)[:, 0]
+        sample["rate"] = [link.rate for link in links]
+        sample["delay"] = [link.delay for link in links]
 
     @property
     def has_timer(self) -> bool:

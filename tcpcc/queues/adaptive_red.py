@@ -16,17 +16,7 @@ Differences from the paper
 """
 
 from tcpcc.definition import Param, State, register
-from tcpcc.queues.discipline import Discipline
-from tcpcc.queues.red import (
-    RED_PARAMS,
-    RED_STATE,
-    THRESHOLDS,
-    average,
-    average_fluid,
-    decide_arrival,
-    decide_fluid,
-    validate_thresholds,
-)
+from tcpcc.queues.red import RED, average, average_fluid, decide_arrival, decide_fluid
 
 
 def least(p, q):
@@ -61,15 +51,13 @@ def on_fluid(s, p, q):
 
 
 AdaptiveRED = register(
-    Discipline(
+    RED.variant(
         name="adaptive_red",
         summary="RED that sets its own max_p",
         source="Floyd, Gummadi, Shenker 2001",
         on_arrival=on_arrival,
         on_fluid=on_fluid,
         params={
-            **THRESHOLDS,
-            **RED_PARAMS,
             "alpha": Param(0.01, "", "largest step up of max_p", 0, 1),
             "beta": Param(0.9, "", "factor of a step down", 0, 1),
             "interval": Param(0.5, "s", "least time between steps", 0),
@@ -77,11 +65,9 @@ AdaptiveRED = register(
             "bottom": Param(0, "", "smallest max_p; 0: automatic", 0, 1),
         },
         state={
-            **RED_STATE,
             "max_p": State(0, "", "current p_b at max_thresh; 0: no packet has arrived"),
             "changed": State(0, "s", "time of the last change of max_p"),
         },
         record=("avg", "max_p"),
-        validate=validate_thresholds,
     )
 )

@@ -38,7 +38,7 @@ from tcpcc.queues.flow_count import (
 from tcpcc.queues.red import (
     RED_PARAMS,
     RED_STATE,
-    drop_early_along,
+    drop_early,
     drop_early_fluid,
     validate_weight,
 )
@@ -72,7 +72,7 @@ def on_arrival(s, p, q):
         compare(s, p, q)
     set_thresholds(s, p, q)
     start, end = slope(s, p, q)
-    drop_early_along(s, p, q, s.min_thresh, s.max_thresh, start, end)
+    drop_early(s, p, q, s.min_thresh, s.max_thresh, start, end)
 
 
 def on_fluid(s, p, q):

@@ -116,6 +116,7 @@ OUT = (
     *("drop", "mark", "prob", "spread", "anew", "wake", "inner", "evict", "evictions"),
     *("not_before", "marks", "prob_l4s", "bypass"),
 )
+RULES = ("on_arrival", "on_fluid", "on_interval", "on_departure", "on_select")
 #: A parameter of disciplines that can mark.
 ECN = Flag(False, "mark ECN-capable packets instead of dropping them early")
 
@@ -213,13 +214,7 @@ class Discipline(Definition):
 
     @property
     def rules(self) -> dict[str, Rule | None]:
-        return {
-            "on_arrival": self.on_arrival,
-            "on_fluid": self.on_fluid,
-            "on_interval": self.on_interval,
-            "on_departure": self.on_departure,
-            "on_select": self.on_select,
-        }
+        return {name: getattr(self, name) for name in RULES}
 
     @property
     def decides_by_packet(self) -> bool:

@@ -27,14 +27,13 @@ from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_queues import (
     ACTIVE,
     FLOWS,
-    HASH_STATE,
     LIST_STATE,
     NONE,
     QUEUES,
     append_queue,
     hashed,
+    longest,
     remove_first,
-    with_most_bytes,
 )
 
 
@@ -44,7 +43,7 @@ def on_arrival(s, p, q):
     if s.kind[i] == NONE:
         append_queue(s, i, ACTIVE)  # (1)
     if q.full != 0:
-        q.evict = float(with_most_bytes(p, q, i))  # (5)
+        q.evict = float(longest(p, q.waiting_bytes, i, q.size))  # (5)
 
 
 def end_turn(s):
@@ -91,7 +90,6 @@ DRR = register(
             "quantum": Param(1500, "bytes", "added to a queue's deficit counter in its turn", 1),
         },
         state={
-            **HASH_STATE,
             **LIST_STATE,
             "deficit": State(0, "bytes", "DC: deficit counter of each queue", QUEUES),
             "in_turn": State(0, "0 or 1", "the first queue has got its quantum"),

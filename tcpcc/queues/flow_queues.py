@@ -85,35 +85,27 @@ def choose(s, p, q):
             return
 
 
-def with_most_bytes(p, q, own):
-    """The queue with the most bytes, if the arriving packet joins queue `own`."""
-    longest, most = 0, -1.0
+def longest(p, backlogs, own, more):
+    """The queue with the largest of the `backlogs`, if `more` joins queue `own`."""
+    largest, most = 0, -1.0
     for i in range(int(p.flows)):
-        backlog = q.waiting_bytes[i] + (q.size if i == own else 0.0)
+        backlog = backlogs[i] + (more if i == own else 0.0)
         if backlog > most:
-            longest, most = i, backlog
-    return longest
-
-
-def with_most_packets(p, q, own):
-    """The queue with the most packets, if the arriving packet joins queue `own`."""
-    longest, most = 0, -1.0
-    for i in range(int(p.flows)):
-        backlog = q.waiting[i] + (1.0 if i == own else 0.0)
-        if backlog > most:
-            longest, most = i, backlog
-    return longest
+            largest, most = i, backlog
+    return largest
 
 
 FLOWS = Param(1024, "", "queues that flows are hashed to", 1, QUEUES)
-HASH_STATE = {"perturbation": State(0, "", "m of the hash; 0: not drawn yet", kind=int)}
 LIST_STATE = {
+    "perturbation": State(0, "", "m of the hash; 0: not drawn yet", kind=int),
     "first": State(0, "", "first queue of each list, from 1", 3, int),
     "last": State(0, "", "last queue of each list", 3, int),
     "next": State(0, "", "the queue after each queue in its list", QUEUES, int),
     "kind": State(0, "", "list that each queue is in", QUEUES, int),
 }
-DEFICIT = State(0, "bytes", "remaining quantum of each queue", QUEUES)
+DEFICIT_STATE = LIST_STATE | {
+    "deficit": State(0, "bytes", "remaining quantum of each queue", QUEUES)
+}
 
 
 def per_queue(law_state):

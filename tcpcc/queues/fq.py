@@ -20,16 +20,7 @@ import math
 
 from tcpcc.definition import Param, register
 from tcpcc.queues.discipline import Discipline
-from tcpcc.queues.flow_queues import (
-    DEFICIT,
-    FLOWS,
-    HASH_STATE,
-    LIST_STATE,
-    QUEUES,
-    choose,
-    hashed,
-    join,
-)
+from tcpcc.queues.flow_queues import DEFICIT_STATE, FLOWS, QUEUES, choose, hashed, join
 
 
 def on_arrival(s, p, q):
@@ -64,6 +55,6 @@ FQ = register(
                 math.inf, "s", "sojourn time above which each ECN-capable packet is marked", 0
             ),
         },
-        state={**HASH_STATE, **LIST_STATE, "deficit": DEFICIT},
+        state=DEFICIT_STATE,
     )
 )

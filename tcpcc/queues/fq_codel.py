@@ -18,16 +18,14 @@ from tcpcc.definition import Param, register
 from tcpcc.queues.codel import CODEL_PARAMS, CODEL_STATE, apply_codel
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_queues import (
-    DEFICIT,
+    DEFICIT_STATE,
     FLOWS,
-    HASH_STATE,
-    LIST_STATE,
     QUEUES,
     choose,
     hashed,
     join,
+    longest,
     per_queue,
-    with_most_bytes,
 )
 
 
@@ -36,7 +34,7 @@ def on_arrival(s, p, q):
     q.inner = float(i)
     join(s, p, i)
     if q.full != 0:
-        fat = with_most_bytes(p, q, i)
+        fat = longest(p, q.waiting_bytes, i, q.size)
         packets = int(q.waiting[fat]) + (1 if fat == i else 0)
         q.evict = float(fat)
         q.evictions = float(min(max(packets // 2, 1), int(p.drop_batch)))
@@ -72,12 +70,6 @@ FQCoDel = register(
             "drop_batch": Param(64, "packets", "most packets that a full buffer drops at once", 1),
             **CODEL_PARAMS,
         },
-        state={
-            **HASH_STATE,
-            **LIST_STATE,
-            "deficit": DEFICIT,
-            **CODEL_STATE,
-            **per_queue(CODEL_STATE),
-        },
+        state={**DEFICIT_STATE, **CODEL_STATE, **per_queue(CODEL_STATE)},
     )
 )

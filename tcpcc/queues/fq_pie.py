@@ -23,10 +23,8 @@ Differences from Linux
 from tcpcc.definition import Param, State, register
 from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_queues import (
-    DEFICIT,
+    DEFICIT_STATE,
     FLOWS,
-    HASH_STATE,
-    LIST_STATE,
     QUEUES,
     choose,
     hashed,
@@ -88,9 +86,7 @@ FQPIE = register(
             **PIE_PARAMS,
         },
         state={
-            **HASH_STATE,
-            **LIST_STATE,
-            "deficit": DEFICIT,
+            **DEFICIT_STATE,
             "sojourn": State(0, "s", "D: waiting time of each queue's newest departure", QUEUES),
             **PIE_STATE,
             **per_queue(PIE_STATE),

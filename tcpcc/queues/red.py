@@ -95,13 +95,8 @@ def spaced_probability(s, p, q, p_b):
     return p_a
 
 
-def drop_early(s, p, q, low, high):
-    """(1) to (5) at an arrival, with the thresholds `low` and `high` of any discipline."""
-    drop_early_along(s, p, q, low, high, low, high)
-
-
-def drop_early_along(s, p, q, low, high, start, end):
-    """As :func:`drop_early`, with the lines of :func:`base_probability_along`."""
+def drop_early(s, p, q, low, high, start, end):
+    """(1) to (5) at an arrival, with the thresholds and lines of :func:`base_probability_along`."""
     average(s, p, q)
     decide_arrival(s, p, q, low, high, start, end, p.max_p)
 
@@ -139,7 +134,7 @@ def decide_arrival(s, p, q, low, high, start, end, max_p):
 
 
 def on_arrival(s, p, q):
-    drop_early(s, p, q, p.min_thresh, p.max_thresh)
+    drop_early(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh)
 
 
 def spacing(p, p_b):
@@ -161,7 +156,7 @@ def spacing(p, p_b):
 
 
 def drop_early_fluid(s, p, q, low, high, start, end):
-    """As :func:`drop_early_along`, for `q.arrivals` packets."""
+    """As :func:`drop_early`, for `q.arrivals` packets."""
     average_fluid(s, p, q)
     decide_fluid(s, p, q, low, high, start, end, p.max_p)
 

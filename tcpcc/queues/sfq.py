@@ -22,14 +22,13 @@ from tcpcc.queues.discipline import Discipline
 from tcpcc.queues.flow_queues import (
     ACTIVE,
     FLOWS,
-    HASH_STATE,
     LIST_STATE,
     NONE,
     QUEUES,
     append_queue,
+    longest,
     remove_first,
     scattered,
-    with_most_packets,
 )
 
 
@@ -42,7 +41,7 @@ def on_arrival(s, p, q):
     if s.kind[i] == NONE:
         append_queue(s, i, ACTIVE)
     if q.full != 0:
-        q.evict = float(with_most_packets(p, q, i))  # (3)
+        q.evict = float(longest(p, q.waiting, i, 1.0))  # (3)
 
 
 def on_select(s, p, q):
@@ -70,7 +69,6 @@ SFQ = register(
             "perturb": Param(10, "s", "time between changes of the hash; 0: no change", 0),
         },
         state={
-            **HASH_STATE,
             **LIST_STATE,
             "perturbed_at": State(0, "s", "time of the last change of the hash"),
         },

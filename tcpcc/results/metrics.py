@@ -342,8 +342,14 @@ def mean_of_known(
     [4.0, 3.0]
     """
     array = np.asarray(values, dtype=float)
-    known = np.where(np.isnan(array), 0.0, weights)
-    total, count = np.where(known > 0, array * known, 0.0).sum(axis=axis), known.sum(axis=axis)
+    known = ~np.isnan(array)
+    if np.ndim(weights) or weights != 1:
+        known &= np.asarray(weights) > 0
+        array = array * weights
+        count = np.where(known, weights, 0.0).sum(axis=axis)
+    else:
+        count = known.sum(axis=axis)
+    total = np.where(known, array, 0.0).sum(axis=axis)
     mean = np.full(count.shape, math.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean

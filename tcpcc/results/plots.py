@@ -86,25 +86,11 @@ def cwnd(
         after, before: time window, s.
         ssthresh: draw the slow-start thresholds too, as thin dotted lines.
     """
-    with style():
-        ax = ax or new_axes()
-        times, bins = times_of(run, after, before)
-        windows = run.variable("cwnd").values[bins]
-        thresholds = run.data["ssthresh"].values[bins]
-        names = _controlled(run) if flows is None else run.select(flows)
-        for members, look in _groups(run, names):
-            crowd: dict[str, Any] = {"lw": 0.6, "alpha": 0.6} if len(members) > 1 else {}
-            columns = [run.flows.index(name) for name in members]
-            label = look.pop("label")
-            lines = ax.plot(times, windows[:, columns], **look, **crowd)
-            lines[0].set_label(label)
-            for column in columns if ssthresh else ():
-                valid = np.isfinite(thresholds[:, column]) & ~np.isnan(windows[:, column])
-                threshold = np.where(valid, thresholds[:, column], np.nan)
-                ax.plot(times, threshold, color=look["color"], lw=0.7, ls=":")
-        dress(ax, run, "Window (packets)", after, before)
-        legend(ax)
-    return ax
+    dotted = None
+    if ssthresh:
+        window, dotted = (run.variable(name).values for name in ("cwnd", "ssthresh"))
+        dotted = np.where(np.isfinite(dotted) & ~np.isnan(window), dotted, np.nan)
+    return _lines(run, ax, "cwnd", 1.0, "Window (packets)", flows, after, before, dotted)
 
 
 def rtt(
@@ -150,8 +136,9 @@ def _lines(
     flows: Selection,
     after: float,
     before: float | None,
+    dotted: NDArray[np.float64] | None = None,
 ) -> Axes:
-    """Draw a variable with the dimensions time and flow, times `scale`."""
+    """Draw a variable with the dimensions time and flow, times `scale`, and `dotted` below it."""
     with style():
         ax = ax or new_axes()
         times, bins = times_of(run, after, before)
@@ -164,6 +151,8 @@ def _lines(
             columns = [run.flows.index(member) for member in members]
             text = look.pop("label")
             ax.plot(times, series[:, columns], **look, **crowd)[0].set_label(text)
+            if dotted is not None:
+                ax.plot(times, dotted[bins][:, columns], color=look["color"], lw=0.7, ls=":")
         dress(ax, run, label, after, before)
         legend(ax)
     return ax

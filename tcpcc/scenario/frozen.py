@@ -87,7 +87,12 @@ def as_given(name: str, value: Any) -> Any:
 
 def optional(check: Callable[..., Any]) -> Callable[..., Any]:
     """The same check, which lets None pass."""
-    return lambda name, value, **limits: None if value is None else check(name, value, **limits)
+
+    @functools.wraps(check)
+    def checked(name: str, value: Any, **limits: Any) -> Any:
+        return None if value is None else check(name, value, **limits)
+
+    return checked
 
 
 def instance(name: str, value: Any, *, kind: type, allowed: str) -> Any:
@@ -116,9 +121,15 @@ def seconds(
     return check(name, units.seconds(value, name), unit="s", **limits)
 
 
+def propagation(name: str, value: Quantity) -> float:
+    """A propagation delay; the record warns of a plain number that looks like one in ms."""
+    return seconds(name, value)
+
+
 def bit_rate(
     name: str, value: Quantity, check: Callable[..., float] = positive, **limits: Any
 ) -> float:
+    """A rate; the record warns of a plain number that looks like one in Mbit/s."""
     return check(name, units.rate(value, name), unit="bit/s", **limits)
 
 
@@ -184,8 +195,26 @@ def arguments(record: type) -> tuple[str, ...]:
 
 
 @functools.cache
-def _checks(record: type) -> tuple[tuple[str, Callable[..., Any]], ...]:
-    return tuple((f.name, f.metadata["check"]) for f in fields(record) if f.init)
+def _checks(record: type[Record]) -> tuple[tuple[str, Callable[..., Any], Any, Any], ...]:
+    """Name and check of each setting, its default and what is kept of it: most settings have their
+    default."""
+    found = []
+    for f in fields(record):
+        if f.init:
+            check, default = f.metadata["check"], record._defaults.get(f.name, MISSING)
+            found.append(
+                (f.name, check, default, default if default is MISSING else check(f.name, default))
+            )
+    return tuple(found)
+
+
+@functools.cache
+def _rates_and_delays(record: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the settings that are rates, and of those that are propagation delays."""
+    checks = {f.name: f.metadata["check"] for f in fields(record) if "check" in f.metadata}
+    plain = {k: inspect.unwrap(getattr(check, "func", check)) for k, check in checks.items()}
+    rates = tuple(name for name, check in plain.items() if check is bit_rate)
+    return rates, tuple(name for name, check in plain.items() if check is propagation)
 
 
 @functools.cache
@@ -198,6 +227,7 @@ class Record:
     """Base of the frozen records, with `given` and `replace`; see `record`."""
 
     _defaults: ClassVar[dict[str, Any]] = {}
+    _of: ClassVar[str] = ""  # what stands before the names of settings in messages
 
     def __post_init__(self) -> None:
         kind: Any = type(self)
@@ -206,9 +236,12 @@ class Record:
     def _keep(self, values: Mapping[str, Any]) -> None:
         """Checks each setting, then all together."""
         kind: Any = type(self)
-        for name, check in _checks(kind):
-            object.__setattr__(self, name, check(name, values[name]))
+        for name, check, default, kept in _checks(kind):
+            value = values[name]
+            value = kept if value is default else check(self._of + name, value)
+            object.__setattr__(self, name, value)
         self._check()
+        units.look_for_units(*rates_and_delays(kind, values), self._of)
 
     def _check(self) -> None:
         """Conditions on several settings; may complete those that depend on others."""
@@ -234,7 +267,10 @@ class Record:
         Defaults that depend on a changed argument are recomputed: a link's name from its ends, a
         scenario's interval from its duration.
         """
-        return type(self)(**{**self.given(), **changes})
+        kept = self.given()
+        for values in rates_and_delays(type(self), kept):
+            kept |= {name: units.Checked(value) for name, value in values.items()}
+        return type(self)(**{**kept, **changes})
 
     def _repr_html_(self) -> str:
         return rich.headed(type(self).__name__, "", rich.settings(self.given()))
@@ -251,6 +287,17 @@ class Record:
     def __repr__(self) -> str:
         listed = ", ".join(f"{k}={v!r}" for k, v in self.given().items())
         return f"{type(self).__name__}({listed})"
+
+
+def rates_and_delays(
+    kind: type, values: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values that are rates, and those that are propagation delays, by name."""
+    rates, delays = (
+        {name: values[name] for name in names if name in values}
+        for names in _rates_and_delays(kind)
+    )
+    return rates, delays
 
 
 R = TypeVar("R", bound=Record)

@@ -60,6 +60,7 @@ def rate_series(
     values = np.asarray(rates, dtype=float)
     if values.ndim != 1 or not len(values) or not np.all(values >= 0):
         raise refuse("rates", rates, "numbers >= 0, at least one (bit/s)")
+    units.look_for_units({"largest of rates": values.max()}, {})
     if (interval is None) == (times is None):
         raise ScenarioError("rate_series: give either an interval or times")
     if interval is not None:
@@ -81,7 +82,7 @@ def rate_series(
     for turn in range(rounds):
         for time, rate in zip((begin + turn * period + at).tolist(), values.tolist(), strict=True):
             if rate != held and (end is None or time < end):
-                changes.append(Change(time, link, rate=rate))
+                changes.append(Change(time, link, rate=units.Checked(rate)))
             held = rate
     return changes
 
@@ -164,6 +165,7 @@ def cellular(
     width = positive("interval", units.seconds(interval, "interval"), "s")
     begin = nonnegative("start", units.seconds(start, "start"), "s")
     end = positive("until", units.seconds(until, "until"), "s")
+    units.look_for_units({"most": most}, {})
     top = positive("most", units.rate(most, "most"), "bit/s")
     spread = positive("wander", units.rate(wander, "wander"), "bit/s")
     stay = math.exp(-width / positive("silence", units.seconds(silence, "silence"), "s"))
@@ -201,4 +203,4 @@ def outage(net: Network, link: str, at: Quantity, until: Quantity) -> list[Chang
     begin, end = units.seconds(at, "at"), units.seconds(until, "until")
     if not end > begin:
         raise ScenarioError(f"until = {end:g}: must be later than at = {begin:g} (s)")
-    return [Change(begin, link, rate=0.0), Change(end, link, rate=rates[link])]
+    return [Change(begin, link, rate=0.0), Change(end, link, rate=units.Checked(rates[link]))]

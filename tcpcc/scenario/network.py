@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tcpcc import rich
 from tcpcc.definition import Flag, Param
@@ -21,7 +22,6 @@ from tcpcc.errors import (
     suggestion,
     text,
     unknown,
-    warn,
 )
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import (
@@ -35,6 +35,7 @@ from tcpcc.scenario.frozen import (
     bit_rate,
     instance,
     optional,
+    propagation,
     record,
     seconds,
     setting,
@@ -57,10 +58,6 @@ def share(name: str, value: float) -> float:
     if not probability(name, value) > 0:
         raise refuse(name, value, "above 0; for no jitter set jitter = 0")
     return float(value)
-
-
-def _of_access(check: Callable[..., float]) -> Callable[..., float]:
-    return lambda name, value, **limits: check(f"access {name}", value, **limits)
 
 
 def node_name(field: str, node: Hashable, allowed: str = "a node name") -> str:
@@ -150,7 +147,7 @@ class Link(Record):
     dst: str = setting(text, what="a node name")
     _: KW_ONLY
     rate: BitRate = setting(bit_rate, inf=True)
-    delay: Seconds = setting(seconds)
+    delay: Seconds = setting(propagation)
     buffer: Setting[Quantity, float] = setting(as_given, default=math.inf)
     queue: Queue = setting(lambda name, queue: queue_spec(queue), default=None)
     loss: float = setting(probability, default=0.0, one=False)
@@ -202,8 +199,10 @@ class Access(Record):
             bottleneck of 48 ms each way, the base RTT is 100 ms.
     """
 
-    rate: BitRate = setting(_of_access(bit_rate), default=math.inf, inf=True)
-    delay: Seconds = setting(_of_access(seconds), default=0.0)
+    rate: BitRate = setting(bit_rate, default=math.inf, inf=True)
+    delay: Seconds = setting(propagation, default=0.0)
+
+    _of: ClassVar[str] = "access "
 
 
 @record
@@ -301,7 +300,7 @@ class Change(Record):
     link: str | None = setting(optional(text), default=None, what="the name of a link")
     _: KW_ONLY
     rate: BitRateOrNone = setting(optional(bit_rate), default=None, check=nonnegative, inf=True)
-    delay: SecondsOrNone = setting(optional(seconds), default=None)
+    delay: SecondsOrNone = setting(optional(propagation), default=None)
     buffer: Setting[Quantity | None, float | None] = setting(as_given, default=None)
     loss: float | None = setting(optional(probability), default=None, one=False)
     queue: Setting[Numbers, tuple[tuple[str, float], ...]] = setting(_queue_pairs, default=())
@@ -333,28 +332,6 @@ class Change(Record):
             )
 
 
-LEAST_RATE, LARGEST_DELAY = 1000, 5.0
-"""bit/s and s: plain numbers beyond these are probably meant in other units."""
-
-
-def look_for_units(rate: Quantity, delay: Quantity) -> None:
-    """Warn if plain numbers look as if they were meant in other units than bit/s and s."""
-    plain_rate, plain_delay = (
-        v if isinstance(v, int | float) and not isinstance(v, bool) else math.nan
-        for v in (rate, delay)
-    )  # fmt: skip
-    both = plain_rate <= 10_000 and plain_delay >= 1
-    odd, write = [], []
-    if 0 < plain_rate <= (10_000 if both else LEAST_RATE):
-        odd.append(f"rate = {plain_rate:g} bit/s")
-        write.append(f'"{plain_rate:g} Mbps"')
-    if math.inf > plain_delay >= (1 if both else LARGEST_DELAY):
-        odd.append(f"delay = {plain_delay:g} s")
-        write.append(f'"{plain_delay:g} ms"')
-    if odd:
-        warn(f"{', '.join(odd)}: are units missing? write {', '.join(write)}")
-
-
 def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
     """The queue discipline for a spec, a name, a mapping with "name", or None (drop-tail)."""
     from tcpcc.queues.discipline import QUEUES, QueueSpec
@@ -362,13 +339,18 @@ def queue_spec(queue: QueueSpec | str | Mapping[str, Any] | None) -> QueueSpec:
     if isinstance(queue, QueueSpec):
         return queue
     if queue is None:
-        from tcpcc.queues import DropTail
-
-        return DropTail()
+        return _drop_tail()
     if isinstance(queue, str):
         return QueueSpec(queue, ())
     name, params = name_and_params("queue", queue, "a queue discipline such as tc.queues.RED(...)")
     return QueueSpec(name, number_pairs("queue", params, QUEUES.find(name).params))
+
+
+@cache
+def _drop_tail() -> QueueSpec:
+    from tcpcc.queues import DropTail
+
+    return DropTail()
 
 
 def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:

@@ -14,6 +14,7 @@ from tcpcc.engine.streams import seed_stream, uniform
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.scenario.network import Change, Link, Network, queue_spec
 from tcpcc.scenario.traffic import CBR, STANDARD, Flow
+from tcpcc.scenario.units import Checked
 from tcpcc.scenario.workload import Workload
 from tcpcc.slow_start import composed
 
@@ -331,9 +332,11 @@ def _resolve_flow(
     params = controller.check(dict(spec.params + start.params))
     recovery = spec.recovery or controller.recovery
     if controller.window == "own":
-        _check_selective(controller, recovery)
+        what = f"controller {controller.name!r} needs one that reads selective acknowledgements"
+        _check_recovery(recovery, "selective", what)
     if spec.transport.gradual_marks and spec.transport.ecn != "off":
-        _check_proportional(recovery)
+        what = "gradual_marks needs one with proportional rate reduction"
+        _check_recovery(recovery, "proportional", what)
     if controller.on_open is not None and not spec.transport.handshake:
         by = "" if start.name == STANDARD else f" with {start.name!r}"
         raise ScenarioError(
@@ -342,26 +345,13 @@ def _resolve_flow(
     return ResolvedFlow(spec, name, owner, forward, reverse, controller, params, recovery, hops)
 
 
-def _check_proportional(recovery: str) -> None:
+def _check_recovery(recovery: str, trait: str, what: str) -> None:
+    """Whether a loss recovery has the attribute `trait`; `what` is who needs which one."""
     from tcpcc.transport.recovery import RECOVERIES
 
-    if not RECOVERIES[recovery].proportional:
-        able = [name for name in RECOVERIES if RECOVERIES[name].proportional]
-        raise ScenarioError(
-            f"recovery = {recovery!r}: gradual_marks needs one with proportional rate reduction: "
-            f"{', '.join(able)}"
-        )
-
-
-def _check_selective(controller: Controller, recovery: str) -> None:
-    from tcpcc.transport.recovery import RECOVERIES
-
-    if not RECOVERIES[recovery].selective:
-        able = [name for name in RECOVERIES if RECOVERIES[name].selective]
-        raise ScenarioError(
-            f"recovery = {recovery!r}: controller {controller.name!r} needs one that reads "
-            f"selective acknowledgements: {', '.join(able)}"
-        )
+    if not getattr(RECOVERIES[recovery], trait):
+        able = ", ".join(name for name in RECOVERIES if getattr(RECOVERIES[name], trait))
+        raise ScenarioError(f"recovery = {recovery!r}: {what}: {able}")
 
 
 def _way(spec: Flow | CBR, net: Network, routes: _Routes) -> tuple[str, ...]:
@@ -389,7 +379,7 @@ def _access_links(
     host, sink = f"{name}:source", f"{name}:sink"
 
     def link(src: str, dst: str, delay: float, end: str) -> Link:
-        return _own_link(rate, delay)._with(src=src, dst=dst, name=f"{name}:{end}")
+        return _named_link(rate, delay, src, dst, f"{name}:{end}")
 
     source_side = [link(host, nodes[0], near, "access")]
     sink_side = [link(nodes[-1], sink, delay, "egress")] if net.access else []
@@ -403,7 +393,12 @@ def _access_links(
 @lru_cache(maxsize=256)
 def _own_link(rate: float, delay: float) -> Link:
     """An access link without its ends and name; cached, so that equal links are checked once."""
-    return Link("host", "node", rate=rate, delay=delay, record=False)
+    return Link("host", "node", rate=Checked(rate), delay=Checked(delay), record=False)
+
+
+@lru_cache(maxsize=4096)
+def _named_link(rate: float, delay: float, src: str, dst: str, name: str) -> Link:
+    return _own_link(rate, delay)._with(src=src, dst=dst, name=name)
 
 
 def _processing_link(seconds: float, name: str, node: str) -> Link:

@@ -77,11 +77,12 @@ from tcpcc.errors import ScenarioError, refuse, suggestion, unknown, whole
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import Scenario
 from tcpcc.scenario.distributions import Distribution, Empirical, is_constant
-from tcpcc.scenario.frozen import Record, arguments
+from tcpcc.scenario.frozen import Record, arguments, rates_and_delays
 from tcpcc.scenario.network import Access, Change, Link, Network
 from tcpcc.scenario.tcplib import CONVERSATIONS
 from tcpcc.scenario.topologies import TOPOLOGIES
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart
+from tcpcc.scenario.units import doubtful
 from tcpcc.scenario.workload import Conversation, Workload
 
 _KEYS = (
@@ -240,7 +241,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Conversation) and value in CONVERSATIONS:
         return value.name
     if isinstance(value, Record):
-        table = {k: _plain(v) for k, v in value.given().items()}
+        given = value.given()
+        odd = doubtful(*rates_and_delays(type(value), given))
+        table = {k: _plain(v) for k, v in given.items()}
+        table |= {k: f"{number!r} {unit}" for k, (number, unit, _) in odd.items()}
         for pairs in ("params", "queue"):  # of a Flow, of a Change
             if isinstance(getattr(value, pairs, None), tuple) and pairs in table:
                 table[pairs] = dict(table[pairs])

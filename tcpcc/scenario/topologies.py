@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.scenario.frozen import named
-from tcpcc.scenario.network import Access, Link, Network, look_for_units
-from tcpcc.scenario.units import Quantity, seconds
+from tcpcc.scenario.network import Access, Link, Network
+from tcpcc.scenario.units import Checked, Quantity, seconds
 from tcpcc.scenario.units import rate as bits_per_second
 
 if TYPE_CHECKING:
@@ -53,10 +53,7 @@ def dumbbell(
     Returns:
         a network with the links "bottleneck" (always recorded) and "bottleneck<", and
         default_path ("left", "right"). It has access links if either access setting is given.
-
-    A warning is given if plain numbers look as if they were meant in other units than bit/s and s.
     """
-    look_for_units(rate, delay)
     rtt = _base_rtt([delay], access_delay)
     there = Link(
         "left", "right", rate=rate, delay=delay, buffer=_room(buffer, rate, rtt), queue=queue,
@@ -64,7 +61,7 @@ def dumbbell(
         record=True,
     )  # fmt: skip
     back = Link(
-        "right", "left", rate=rate, delay=delay,
+        "right", "left", rate=Checked(there.rate), delay=Checked(there.delay),
         buffer=_room(reverse_buffer, rate, rtt), name="bottleneck<",
     )  # fmt: skip
     return Network((there, back), _access(access_rate, access_delay), ("left", "right"))
@@ -104,15 +101,13 @@ def chain(
         strict=True,
     )
     for k, (hop_rate, hop_delay, hop_buffer, hop_queue) in enumerate(settings):
-        look_for_units(hop_rate, hop_delay)
         left, right = f"r{k}", f"r{k + 1}"
-        there.append(
-            Link(
-                left, right, rate=hop_rate, delay=hop_delay,
-                buffer=_room(hop_buffer, hop_rate, rtt), queue=hop_queue, record=True,
-            )
+        hop = Link(
+            left, right, rate=hop_rate, delay=hop_delay,
+            buffer=_room(hop_buffer, hop_rate, rtt), queue=hop_queue, record=True,
         )  # fmt: skip
-        back.append(Link(right, left, rate=hop_rate, delay=hop_delay))
+        there.append(hop)
+        back.append(Link(right, left, rate=Checked(hop.rate), delay=Checked(hop.delay)))
     return Network((*there, *back), _access(access_rate, access_delay), ("r0", f"r{hops}"))
 
 

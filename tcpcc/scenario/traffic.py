@@ -33,6 +33,7 @@ from tcpcc.scenario.frozen import (
     instance,
     named,
     optional,
+    propagation,
     record,
     seconds,
     setting,
@@ -145,16 +146,23 @@ def _traffic_class(name: str, value: int) -> int:
     return number
 
 
+def _pairs(name: str, values: Any, shape: str, least: int) -> Sequence[Sequence[Any]]:
+    """The values, if they are at least so many pairs."""
+    lists = [values, *values] if isinstance(values, Sequence) else [values]
+    if (
+        any(isinstance(each, str) or not isinstance(each, Sequence) for each in lists)
+        or any(len(pair) != 2 for pair in values)
+        or len(values) < least
+    ):
+        raise refuse(name, values, shape)
+    return lists[1:]
+
+
 def _on_times(name: str, on: Any) -> tuple[tuple[float, float | None], ...]:
     """Checked (from, to) pairs: in order, without overlap, open only at the end."""
-    shape = "a list of (from, to) pairs in s"
-    if isinstance(on, str) or not isinstance(on, Sequence) or not on:
-        raise refuse("on", on, shape)
     pairs: list[tuple[float, float | None]] = []
     last: float | None = 0.0
-    for pair in on:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise refuse("on", on, shape)
+    for pair in _pairs("on", on, "a list of (from, to) pairs in s", least=1):
         begin = nonnegative("on: from", units.seconds(pair[0], "on: from"), "s")
         end = None if pair[1] is None else units.seconds(pair[1], "on: to")
         if end == math.inf:
@@ -251,7 +259,7 @@ class Flow(Record):
     packet_size: int = setting(whole_bytes, low=1)
     header: int = setting(whole_bytes)
     ack_size: int = setting(whole_bytes)
-    access_delay: float | None = setting(optional(seconds))
+    access_delay: float | None = setting(optional(propagation))
     access_rate: float | None = setting(optional(bit_rate), inf=True)
     traffic_class: int = setting(_traffic_class)
     transport: Transport = setting(_transport)
@@ -424,7 +432,7 @@ class CBR(Record):
     path: Setting[Sequence[Hashable] | None, tuple[str, ...] | None] = setting(
         optional(node_path), default=None
     )
-    access_delay: SecondsOrNone = setting(optional(seconds), default=None)
+    access_delay: SecondsOrNone = setting(optional(propagation), default=None)
     access_rate: BitRateOrNone = setting(optional(bit_rate), default=None, inf=True)
     traffic_class: int = setting(_traffic_class, default=0)
     name: str | None = setting(optional(text), default=None)
@@ -495,13 +503,8 @@ def _packets(name: str, value: Quantity, payload: int) -> int:
 
 def _writes(writes: Any, payload: int) -> tuple[tuple[float, int | None], ...]:
     """Checked (time, size) pairs: in order of time, endless only at the end; sizes in packets."""
-    shape = "a list of (time, size) pairs"
-    if isinstance(writes, str) or not isinstance(writes, Sequence):
-        raise refuse("writes", writes, shape)
     pairs: list[tuple[float, int | None]] = []
-    for pair in writes:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise refuse("writes", writes, shape)
+    for pair in _pairs("writes", writes, "a list of (time, size) pairs", least=0):
         time = nonnegative("writes: time", units.seconds(pair[0], "writes: time"), "s")
         if pairs and pairs[-1][1] is None:
             raise ScenarioError(f"writes: time = {time:g}: the size before it has no end")

@@ -2,22 +2,30 @@
 
 Case matters, as in the SI: "Mb/s" is megabits per second; "MB/s" is not accepted. 1 kB (or KB) is
 1000 bytes and 1 KiB is 1024. The arithmetic is decimal, so "20 ms" is exactly the float 0.02.
+
+A plain rate of at most 1000 bit/s and a plain propagation delay of at least 5 s give a warning, as
+their units are probably missing; "500 bit/s" gives none.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import sys
 from collections.abc import Mapping
 from decimal import Decimal
+from numbers import Real
+from typing import Any
 
-from tcpcc.errors import ScenarioError, real
+from tcpcc.errors import ScenarioError, real, warn
 
 Quantity = float | str
 """A number in SI units, or a string of a number and a unit."""
 
 LARGEST = sys.float_info.max
+LEAST_RATE, LARGEST_DELAY = 1000, 5.0
+"""bit/s and s: plain numbers beyond these are probably meant in other units."""
 
 _RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12}
 _TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "min": "60", "h": "3600"}
@@ -52,6 +60,46 @@ _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _NUMBER_AND_UNIT = re.compile(
     r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3}(?!\d))?|[-+]?inf)\s*(.*)", re.IGNORECASE
 )
+
+
+class Checked(float):
+    """A number that a setting kept, so it is in SI units."""
+
+
+def doubtful(
+    rates: Mapping[str, Any], delays: Mapping[str, Any]
+) -> dict[str, tuple[float, str, str]]:
+    """The plain numbers that look as if they were meant in other units than bit/s and s.
+
+    Args:
+        rates, delays: name -> a valid rate or propagation delay.
+
+    Returns:
+        name -> (number, its unit, the unit that was probably meant).
+    """
+    plain_rates, plain_delays = (
+        {
+            name: float(value)
+            for name, value in values.items()
+            if isinstance(value, Real) and not isinstance(value, bool | Checked)
+        }
+        for values in (rates, delays)
+    )
+    both = any(0 < v <= 10_000 for v in plain_rates.values()) and any(
+        1 <= v < math.inf for v in plain_delays.values()
+    )
+    least, largest = (10_000, 1.0) if both else (LEAST_RATE, LARGEST_DELAY)
+    return {k: (v, "bit/s", "Mbps") for k, v in plain_rates.items() if 0 < v <= least} | {
+        k: (v, "s", "ms") for k, v in plain_delays.items() if largest <= v < math.inf
+    }
+
+
+def look_for_units(rates: Mapping[str, Any], delays: Mapping[str, Any], of: str = "") -> None:
+    """Warn if units are probably missing; `of` stands before the names."""
+    if odd := doubtful(rates, delays):
+        told = ", ".join(f"{of}{name} = {v:g} {unit}" for name, (v, unit, _) in odd.items())
+        write = ", ".join(f'"{v:g} {meant}"' for v, _, meant in odd.values())
+        warn(f"{told}: are units missing? write {write}")
 
 
 def rate(value: Quantity, field: str = "rate") -> float:

@@ -543,24 +543,6 @@ def test_given_parameters_go_over_the_defaults():
     assert all(type(v) is float for v in values.values())
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"alfa": 1}, r"unknown parameter of controller 'vegas' 'alfa': did you mean 'alpha'\?"),
-        ({"alpha": -1}, r"controller 'vegas' alpha = -1: must be a number in \[0, inf\] \(packets"),
-        ({"alpha": math.nan}, r"alpha = nan: must be a number"),
-        ({"alpha": True}, r"alpha = True: must be a number"),
-        ({"alpha": "2"}, r"alpha = '2': must be a number"),
-        ({"integer_delta": 2}, "integer_delta = 2: must be true or false"),
-        ({"alpha": 4}, r"controller 'vegas': alpha = 4 exceeds beta = 3"),
-    ],
-)
-def test_bad_parameters_are_refused_in_one_line(given, says):
-    with pytest.raises(ScenarioError, match=says) as error:
-        CONTROLLERS.find("vegas").check(given)
-    assert "\n" not in str(error.value)
-
-
 # The registry and the contract
 
 
@@ -581,6 +563,24 @@ def test_a_controller_is_taken_where_its_name_is():
     mine = make("handed_over")
     assert CONTROLLERS.find(mine) is mine
     assert "handed_over" not in CONTROLLERS.names()
+
+
+def test_a_variant_differs_in_what_is_named():
+    reno = CONTROLLERS["reno"]
+    slower = reno.variant(
+        name="slower",
+        on_loss=reno.on_timeout,
+        params={"integer_window": tc.Flag(True), "b": tc.Param(0.5)},
+        state={"n": tc.State(0, "", "losses")},
+    )
+    assert (slower.name, slower.source, slower.on_ack) == ("slower", reno.source, reno.on_ack)
+    assert slower.on_loss is reno.on_timeout
+    assert {name: param.default for name, param in slower.params.items()} == {
+        "integer_ssthresh": 0, "integer_window": 1, "b": 0.5
+    }  # fmt: skip
+    assert [*slower.state] == ["n"]
+    assert reno.params["integer_window"].default == 0
+    assert "slower" not in CONTROLLERS
 
 
 def test_registering_again_replaces():

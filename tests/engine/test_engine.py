@@ -90,8 +90,9 @@ def test_the_machine_code_of_an_event_loop_can_be_kept(module, trains):
     keeps no such machine code, and each process would compile the engine again."""
     one = tc.Scenario(tc.dumbbell("1 Mbps", "10 ms", 20), [tc.Flow("reno")], duration=0.1)
     tc.simulate(one, trains=trains)
-    (loop,) = module.run_events.overloads.values()
-    assert not loop.library.has_dynamic_globals
+    loops = list(module.run_events.overloads.values())  # other tests may run to a whole second
+    assert loops
+    assert not any(loop.library.has_dynamic_globals for loop in loops)
 
 
 def test_packets_one_by_one_compile_no_trains():

@@ -100,40 +100,6 @@ def test_toml_gives_back_the_change():
     assert tc.Scenario.from_toml(text) == scenario((2.0, 100))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: tc.Change(1, rwnd=5), "change at 1: give either a link or a flow"),
-        (lambda: tc.Change(1, "a", flow="f", rwnd=5), "give either a link or a flow"),
-        (lambda: tc.Change(1, "a", rwnd=5), "rwnd needs a flow, not a link"),
-        (lambda: tc.Change(1, flow="f"), "change of flow 'f' at 1: give an rwnd and nothing else"),
-        (lambda: tc.Change(1, flow="f", rwnd=5, rate=3), "give an rwnd and nothing else"),
-        (lambda: tc.Change(1, flow="f", rwnd=0), "rwnd = 0"),
-        (lambda: tc.Change(1, flow="f", rwnd=0.5), "rwnd = 0.5: must be at least 1 (packets)"),
-        (lambda: scenario((9, 5)), "change of flow 'f' at 9: must be before the end"),
-        (
-            lambda: scenario().replace(changes=[tc.Change(1, flow="g", rwnd=5)]),
-            "unknown flow in change 'g'",
-        ),
-        (
-            lambda: tc.Scenario(
-                NET, [tc.CBR(1e6, name="c")], duration=3, changes=[tc.Change(1, flow="c", rwnd=5)]
-            ),
-            "change of flow 'c': a CBR source has no rwnd",
-        ),
-        (
-            lambda: tc.analysis.equilibrium(scenario((1, 5))),
-            "change of flow 'f' at 1: the analysis",
-        ),
-    ],
-)
-def test_a_wrong_change_is_refused_in_one_line(make, message):
-    with pytest.raises(tc.ScenarioError) as error:
-        make()
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 @EVERY_MODEL
 @pytest.mark.parametrize("controller", ["bbr", "bbr2", "bbr3", "vivace"])
 def test_a_rate_that_the_receiver_limits_is_not_the_paths(model, controller):

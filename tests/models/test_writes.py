@@ -7,7 +7,7 @@ import pytest
 
 import tcpcc as tc
 from tests.drivers import both_drivers
-from tests.every_model import EVERY_MODEL, simulate_in
+from tests.every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 NET = tc.dumbbell("10 Mbps", "20 ms", buffer=50)
 TRIP = 0.04 + 8 * (1000 + 40) / 10e6  # s
@@ -20,49 +20,6 @@ def scenario(writes, controller="reno", duration=12.0, net=NET, **settings):
 
 
 # ------------------------------------------------------------------------------- scenario
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: tc.Flow("reno", writes=5), "writes = 5: must be a list of (time, size) pairs"),
-        (lambda: tc.Flow("reno", writes=[(1, 2, 3)]), "must be a list of (time, size) pairs"),
-        (lambda: tc.Flow("reno", writes=[(-1, 3)]), "writes: time = -1"),
-        (lambda: tc.Flow("reno", writes=[(0, 0)]), "writes: size = 0"),
-        (lambda: tc.Flow("reno", writes=[(0, "3 s")]), "'s' is not a unit of writes: size"),
-        (
-            lambda: tc.Flow("reno", writes=[(2, 3), (2, 3)]),
-            "writes: time = 2: must be later than the one before it, 2 (s)",
-        ),
-        (
-            lambda: tc.Flow("reno", writes=[(0, None), (2, 3)]),
-            "writes: time = 2: the size before it has no end",
-        ),
-        (
-            lambda: tc.Flow("reno", size=4, writes=[(0, 3)]),
-            "size = 4: must be left out with writes",
-        ),
-        (
-            lambda: tc.Flow("reno", start=1, stop=4, writes=[(0, 3), (3, 3)]),
-            "stop = 4: must be later than the last of writes, 4 (s)",
-        ),
-        (
-            lambda: scenario([(0, 3), (12, 3)]),
-            "writes: the last at 12: must be before the end, duration = 12 (s)",
-        ),
-        (
-            lambda: tc.Workload(
-                tc.Flow("reno", writes=[(0, 3)]), tc.workloads.Conversation(1), interarrival=1
-            ),
-            "must be left out",
-        ),
-    ],
-)
-def test_bad_writes_are_refused_in_one_line(make, message):
-    with pytest.raises(tc.ScenarioError) as error:
-        make()
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 def test_sizes_have_units_and_toml_gives_back_the_writes():
@@ -236,6 +193,25 @@ def test_time_of_little_use_is_no_time_since_a_loss(model, every):
     short, long = (after_pause(model, "cubic", pause, **settings) for pause in (0.4, 20.0))
     assert long == pytest.approx(short, rel=0.01)
     assert short[1] > 300
+
+
+@PACKETS_AND_TRAINS
+@pytest.mark.parametrize(("controller", "left"), [("reno", 0.5), ("cubic", 0.7)])
+def test_a_loss_in_a_trickle_leaves_a_share_of_the_packets_in_flight(model, controller, left):
+    """RFC 5681, equation 4: two to five writes of three packets, in a window of 300."""
+
+    def ssthresh(**transport):
+        writes = [(0, 4000), *((1 + 0.04 * k, 3) for k in range(75))]
+        lossy = [tc.Change(at, "bottleneck", loss=p) for at, p in ((2.0, 0.9), (2.1, 0.0))]
+        sender = {"idle_restart": False, **transport}
+        case = scenario(writes, controller, net=FAST, duration=5, transport=sender)
+        run = simulate_in(model, case.replace(changes=lossy, interval=0.01))
+        assert run.data["cwnd"].sel(flow="f", time=1.9, method="nearest") > 300
+        values = run.data["ssthresh"].sel(flow="f", time=slice(2.02, 2.6)).values
+        return float(values[np.flatnonzero(np.diff(values))[0] + 1])
+
+    assert left * 6 <= ssthresh() <= left * 15
+    assert ssthresh(flight_ssthresh=False) > 0.9 * left * 300
 
 
 # ------------------------------------------------------------------ beside other things

@@ -11,7 +11,8 @@ import pytest
 
 import experiments
 from experiments import dots, expected, harness, pictures
-from experiments.records import Measured, record
+from experiments.measured import Measured
+from experiments.records import record
 from tcpcc import plots
 from tcpcc.scenario import CBR, Flow
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import experiments
 from experiments import expected, harness, number_store, published, report
 from experiments import records as judging
+from experiments.measured import Measured, completed
 from experiments.published import Cause, Cell, Claim, Tolerance
-from experiments.records import Measured, agree, grade, judge, record
+from experiments.records import agree, grade, judge, record
 from experiments.seeds import means, over_seeds
 from tcpcc.errors import ScenarioError
 
@@ -47,7 +48,7 @@ def cell(**changes):
     ],
 )
 def test_verdicts(printed, value, tolerance, claims, verdict):
-    assert judge(printed, value, tolerance, claims) == verdict
+    assert judge(printed, Measured(value), tolerance, claims) == verdict
 
 
 @pytest.mark.parametrize(
@@ -70,18 +71,19 @@ def test_verdicts(printed, value, tolerance, claims, verdict):
 def test_hits_and_misses_are_decided_by_two_standard_errors(
     printed, value, tolerance, error, verdict
 ):
-    assert judge(printed, value, tolerance, [], error) == verdict
+    number = Measured(value, sd=3 * error, seeds=9)
+    assert judge(printed, number, tolerance, []) == verdict
 
 
 def test_claims_do_not_matter_for_what_is_undecided():
-    assert judge(10, 15, 4, [True], 1.0) == "undecided"
-    assert judge(10, 15, 4, [True], 0.0) == "direction holds"
+    assert judge(10, Measured(15, 13, 17), 4, [True]) == "undecided"
+    assert judge(10, Measured(15), 4, [True]) == "direction holds"
 
 
 def test_an_undecided_number_says_how_many_seeds_decide_it_and_needs_no_cause():
     """10 + 4 is 1 from 13; two standard errors fit with (2 * 5 / 1)^2 = 100 seeds."""
     one = cell(published=10.0, tolerance=Tolerance("absolute", 4, "r"), cause=why("phases"))
-    mean, single = Measured(13.0, 5, 20, 5.0, 16), Measured(13.0, 5, 20, 5.0)
+    mean, single = Measured(13.0, 5, 20, 5.0, 16), Measured(13.0, 9, 13.5, 5.0)
     found = record(one, {"packet": {one.key: mean}, "fluid": {one.key: single}})
     assert (found.verdict, found.fluid_verdict, found.cause) == ("undecided", "reproduced", "")
     text = f"{judging.UNDECIDED} (16): 100 seeds would decide it."
@@ -105,7 +107,7 @@ def test_a_quotient_is_judged_by_its_standard_error():
     one = cell(published=2.0, tolerance=Tolerance("absolute", 0.3, "r"), quotients=(pair,))
     for sd, verdict in ((0.1, "reproduced"), (2.0, "undecided")):
         values = {pair[0]: Measured(6.0, 5, 7, sd, 9), pair[1]: Measured(3.0)}
-        assert record(one, {"packet": judging.completed(values, [one])}).verdict == verdict
+        assert record(one, {"packet": completed(values, [one])}).verdict == verdict
 
 
 def test_fluid_near_undecided_packets_says_so():
@@ -140,13 +142,42 @@ def test_the_strict_count_leaves_out_undecided_numbers_and_loose_matches():
     assert told == [3, 1, 1, 1]
 
 
-def test_a_single_run_whose_other_starts_leave_the_tolerance_is_told():
-    one = cell()  # 0.5, of which 0.03 is accepted
-    for low, seeds, depends in ((0.48, None, False), (0.4, None, True), (0.4, 16, False)):
-        number = Measured(0.51, low, 0.52, 0.01, seeds)
-        found = record(one, {"packet": {one.key: number}, "fluid": {one.key: number}})
-        assert found.verdict == "reproduced"
-        assert [report.depends_on_start(found, m) for m in judging.MODELS] == [depends] * 2
+@pytest.mark.parametrize(
+    ("value", "low", "high", "verdict"),
+    [
+        (0.51, 0.48, 0.52, "reproduced"),  # 0.5, of which 0.03 is accepted
+        (0.51, 0.40, 0.52, "undecided"),  # a hit that other starts miss
+        (0.60, 0.52, 0.62, "undecided"),  # a miss that other starts hit
+        (0.60, 0.40, 0.62, "undecided"),  # the published value is between our runs
+        (0.60, 0.54, 0.62, "deviates"),
+    ],
+)
+def test_a_single_run_is_decided_by_its_range_over_starts(value, low, high, verdict):
+    one = cell()
+    of_one_run = Measured(value, low, high, 0.01)
+    found = record(one, {"packet": {one.key: of_one_run}, "fluid": {one.key: of_one_run}})
+    assert [found.judged(m) for m in judging.MODELS] == [verdict] * 2
+    why_open = judging.OF_ONE_RUN if verdict == "undecided" else ""
+    assert [found.undecided(m) for m in judging.MODELS] == [why_open] * 2
+    mean = record(one, {"packet": {one.key: of_one_run._replace(seeds=16)}})
+    assert mean.verdict == ("reproduced" if value == 0.51 else "deviates")
+
+
+def test_the_summary_counts_single_runs_among_the_undecided():
+    one = cell(paper="quick_vegas")
+    numbers = (Measured(0.51, 0.4, 0.6), Measured(0.51, 0.4, 0.6, 0.5, 10))
+    found = [record(one, {"packet": {one.key: number}}) for number in numbers]
+    assert "2 and 0 are undecided: 1 and 0 of them" in report.overview_markdown(found)
+
+
+def test_a_quotient_by_a_single_run_has_the_range_of_both():
+    """6 +- 2 * 0.1 by 2 to 4: from 5.8 / 4 to 6.2 / 2."""
+    mean, single = Measured(6.0, 5, 7, 0.4, 16), Measured(3.0, 2, 4, 0.5)
+    ratio = mean.to(single)
+    assert (ratio.value, ratio.seeds, ratio.interval) == (2.0, None, (1.45, 3.1))
+    assert mean.to(Measured(3.0)).interval == pytest.approx((5.8 / 3, 6.2 / 3))
+    assert mean.to(Measured(3.0, 0, 4)).interval == (1.45, math.inf)
+    assert math.isnan(single.to(Measured(0.0)).value)
 
 
 def test_a_cell_by_definition_is_shown_but_not_counted():
@@ -161,7 +192,7 @@ def test_a_cell_by_definition_is_shown_but_not_counted():
 
 def test_a_published_number_needs_a_tolerance():
     with pytest.raises(ValueError, match="needs a tolerance"):
-        judge(1.0, 1.0, None, [])
+        judge(1.0, Measured(1.0), None, [])
 
 
 def test_models_agree_within_ten_percent():
@@ -263,7 +294,7 @@ def test_fluid_near_packets_that_meet_print_says_so():
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        (Measured(0.61, 0.5, 0.7, 0.01), "phases"),  # print, 0.5, in the range
+        (Measured(0.61, 0.5, 0.7, 0.01, 16), "phases"),  # print, 0.5, in the range
         (Measured(0.61, 0.55, 0.7, 0.04), "phases"),  # outside, but within three deviations
         (Measured(0.61, 0.55, 0.7, 0.03), judging.BEYOND_CHANCE),
         (Measured(0.61), judging.BEYOND_CHANCE),
@@ -755,7 +786,7 @@ def test_accepted_numbers_are_judged_as_those_of_a_run(tmp_path, all_seeds):
     of_figure = paper.cells("figure_3")
     spread = Measured(1 / 3, 0.1, 0.7, 0.2, 10)
     measured = dict.fromkeys((cell.key for cell in of_figure), spread)
-    values = dict.fromkeys(experiments.MODELS, judging.completed(measured, paper.cells()))
+    values = dict.fromkeys(experiments.MODELS, completed(measured, paper.cells()))
     cells = of_figure + paper.cells("limits")
     judged = [record(cell, values) for cell in cells]
     expected.accept(judged, tmp_path)

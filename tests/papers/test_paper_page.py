@@ -229,6 +229,19 @@ def test_the_downloads_are_the_numbers_and_all_scenarios(folder, tmp_path):
         assert Scenario.load(name) == scenario
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_page_has_the_assumed_settings_with_links_to_the_items_with_other_values(folder, paper):
+    settings = PAPERS[paper].assumed
+    named = set(re.findall(r'item "(\w+)"', settings))
+    assert named <= set(PAPERS[paper].items)
+    assert bool(named) == (paper != "l4s")  # whose settings are those of its authors
+    text = text_of(folder, paper)
+    assert "\n## Settings that the paper does not give\n" in text
+    assert settings.rstrip().splitlines()[-1] in text
+    for item in named:
+        assert f'[item "{item}"](#{paper_page.anchor(paper, item)})' in text
+
+
 def test_a_paper_without_stored_numbers_has_a_page():
     paper = replace(PAPERS[PAPER], items={"mine": PAPERS[PAPER].items["figure_1"]})
     text = paper_page.page(paper_page.sections(paper, []))

@@ -7,8 +7,9 @@ import pytest
 
 import tcpcc as tc
 from experiments import harness, notebook, published, seeds
+from experiments.measured import Measured
 from experiments.paper_table import PaperTable
-from experiments.records import Measured, Record
+from experiments.records import Record
 from experiments.records import record as harness_record
 from experiments.report import number
 from experiments.tcp_vegas import tables

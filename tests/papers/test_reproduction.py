@@ -196,6 +196,10 @@ def test_the_readme_tells_accepted_numbers():
     assert f"within {goodput} in goodput and {window} in mean window" in words
 
 
+NOT_TRACED = {"packet": 16, "fluid": 175}
+"""Numbers of differences whose cause is unknown: smaller ones are welcome, larger ones not."""
+
+
 def test_every_difference_is_explained_or_counted_as_not():
     found = of_all()
     packets = experiments.report.explained(found, "cause")
@@ -203,4 +207,5 @@ def test_every_difference_is_explained_or_counted_as_not():
     fluid = experiments.report.explained(found, "fluid_cause")
     both = [r for r in found if r.formula is None and None not in (r.packet, r.fluid)]
     assert fluid.total() == sum(not agree(r.packet, r.fluid) for r in both)
-    assert packets["not traced"] < 0.25 * packets.total()
+    assert packets["not traced"] <= NOT_TRACED["packet"]
+    assert fluid["not traced"] <= NOT_TRACED["fluid"]

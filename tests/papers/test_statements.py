@@ -9,7 +9,7 @@ from named import is_test
 
 import experiments
 from experiments import expected, published, report, statements
-from experiments.records import Measured, completed
+from experiments.measured import Measured, completed
 
 ROOT = Path(__file__).parents[2]
 PAPERS = experiments.papers()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import pictures, published
-from experiments.records import Measured
+from experiments.measured import Measured
 from experiments.westwood_rbe import figures
 
 

@@ -408,22 +408,6 @@ def test_the_function_that_makes_a_spec_documents_its_parameters():
         assert f"\n{param} : " in tc.queues.RED.__doc__
 
 
-@pytest.mark.parametrize(
-    ("params", "says"),
-    [
-        ({"min_thresh": 15}, r"queue 'red': min_thresh = 15 must be below max_thresh = 15"),
-        ({"min_tresh": 1}, r"unknown parameter of queue 'red' 'min_tresh': did you mean 'min_th"),
-        ({"max_p": 0}, r"queue 'red' max_p = 0: must be a number in \[1e-12, 1\]"),
-        ({"weight": -2}, r"queue 'red' weight = -2: must be a number in \[-1, 1\]"),
-        ({"gentle": math.nan}, r"queue 'red' gentle = nan: must be true or false"),
-    ],
-)
-def test_bad_parameters_are_refused_in_one_line(params, says):
-    with pytest.raises(ScenarioError, match=says) as error:
-        tc.queues.RED(**params)
-    assert "\n" not in str(error.value)
-
-
 def test_an_unknown_discipline_gets_a_suggestion():
     with pytest.raises(ScenarioError, match="unknown queue 'redd': did you mean 'red'"):
         QueueSpec("redd")

@@ -72,51 +72,6 @@ def test_a_sample_is_drawn_from_its_own_values(values):
     assert set(d.quantile(np.linspace(0.001, 0.999, 50))) <= set(values)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: tc.workloads.Distribution("paretto", b=1),
-            "unknown distribution 'paretto': did you mean 'pa",
-        ),
-        (lambda: tc.workloads.Distribution("pareto"), "b missing"),
-        (
-            lambda: tc.workloads.Distribution("pareto", b=1, c=2),
-            "unknown parameter of distribution 'pareto'",
-        ),
-        (lambda: tc.workloads.Distribution("pareto", b=-1), "out of its range"),
-        (lambda: tc.workloads.Distribution("norm"), "must not be negative"),
-        (
-            lambda: tc.workloads.Empirical([2, 1], [0.5, 1]),
-            "values = [2.0, 1.0]: must be in ascending order",
-        ),
-        (lambda: tc.workloads.Empirical([1, 2], [0.5, 0.9]), "ending with 1"),
-        (lambda: tc.workloads.Conversation("big"), "size = 'big': must be a number and a unit"),
-        (lambda: tc.workloads.Conversation(10, items=None), "gap = 0: must be a positive time"),
-        (lambda: tc.workloads.Conversation(10, lasting=3, gap=1), "lasting: needs waits=False"),
-        (lambda: tc.Workload("reno", [], interarrival=1), "conversations = []: must be"),
-        (
-            lambda: tc.Workload("reno", tc.workloads.Conversation(1), interarrival=0),
-            "interarrival = 0",
-        ),
-        (
-            lambda: tc.Workload(
-                tc.Flow("reno", size=3), tc.workloads.Conversation(1), interarrival=1
-            ),
-            "size = 3: must be left out",
-        ),
-        (
-            lambda: busy(flows=[tc.Flow("reno", name="web")]),
-            "duplicate flow name 'web'",
-        ),
-    ],
-)
-def test_what_cannot_be_meant_is_refused_in_one_line(make, message):
-    with pytest.raises(tc.ScenarioError, match=message.replace("[", r"\[")) as error:
-        make()
-    assert "\n" not in str(error.value)
-
-
 # ------------------------------------------------------------------------- scenarios
 
 
@@ -321,7 +276,7 @@ def test_every_place_becomes_free_in_trains():
         workloads=tc.workloads.web("reno", rate=20, size=5000),
     )
     world = TrainWorld(case, 16)
-    while world.run_events(60.0):
+    while world.entry("run_events")(60.0):
         world.grow()
     begun = len(world.conversations.conversations)
     held = world.flows["conversation"]

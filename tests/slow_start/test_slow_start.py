@@ -274,22 +274,3 @@ def test_a_sweep_varies_it():
     cases = [scenario("reno", rule, duration=1) for rule in ("standard", "limited")]
     runs = list(tc.sweep(cases))
     assert runs[1].data["cwnd"].max() < runs[0].data["cwnd"].max()
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("hystrat", "unknown slow start 'hystrat': did you mean 'hystart'?"),
-        ({"name": "limited", "max": 1}, "parameter of slow start 'limited'"),
-        ({"name": "limited", "max_ssthresh": 0}, r"slow start 'limited' max_ssthresh = 0"),
-        ({"name": "hystart", "rtt_thresh_min": 1}, "rtt_thresh_min = 1 exceeds"),
-        ({"name": "standard", "gain": 1}, "parameter of slow start 'standard'"),
-        ({"name": 3}, "unknown slow start 3"),
-        ({"max_ssthresh": 50}, "slow_start = .*must be"),
-        (7, "slow_start = 7"),
-    ],
-)
-def test_a_wrong_rule_is_refused_in_one_line(spec, message):
-    with pytest.raises(tc.ScenarioError, match=message) as error:
-        tc.Flow("reno", slow_start=spec)
-    assert "\n" not in str(error.value)

@@ -6,6 +6,7 @@ import xarray as xr
 
 import tcpcc as tc
 from tcpcc import many, time_means
+from tcpcc.models.fluid import fluid_batch
 from tcpcc.results.metrics import mean_of_known
 
 
@@ -44,6 +45,7 @@ def test_chunks_and_threads_change_nothing(model, monkeypatch):
     axes = {"buffer": range(10, 60, 10), "alpha": [1, 2]}
     whole = tc.sweep(make, "means", model=model, **axes)
     monkeypatch.setattr(time_means, "CHUNK", 3)
+    monkeypatch.setattr(fluid_batch, "LARGEST", 3)
     assert tc.sweep(make, "means", model=model, jobs=1, **axes).identical(whole)
 
 
@@ -105,6 +107,9 @@ def test_scenarios_are_alike():
         tc.sweep(unlike, "means", model="fluid", n=[1, 2])
     with pytest.raises(tc.ScenarioError, match="unknown model 'fluidd': did you mean 'fluid'"):
         tc.sweep(make, "means", model="fluidd", buffer=[10])
+    for alphas in ([1], [1, 2]):  # in a world of its own, and in a batch
+        with pytest.raises(tc.ScenarioError, match=r"^after = 25: no bin ends later"):
+            tc.sweep(make, "means", model="fluid", buffer=[50], alpha=alphas, after=25)
     with pytest.raises(tc.ScenarioError, match='after = 5: must be 0, except with keep="means"'):
         tc.sweep(make, tc.Run.jain_index, buffer=[10], after=5)
 
@@ -145,19 +150,12 @@ def test_a_failed_scenario_of_many_is_named():
 
 
 def test_ctrl_c_hands_over_the_means_so_far(monkeypatch):
-    from tcpcc.models import fluid
-
-    integrate = fluid.integrate
-
-    def interrupted(scenario, **options):
-        if scenario.seed == 3:
+    def made(seed):
+        if seed == 3:
             raise KeyboardInterrupt
-        return integrate(scenario, **options)
+        return make(50).replace(seed=seed)
 
-    monkeypatch.setattr(fluid, "integrate", interrupted)
-    with pytest.raises(tc.errors.SweepInterrupted, match="interrupted with 2 of 4 runs") as error:
-        tc.sweep(
-            lambda seed: make(50).replace(seed=seed), "means", model="fluid", jobs=1,
-            seed=[1, 2, 3, 4],
-        )  # fmt: skip
-    assert np.isfinite(error.value.finished.queue.values[:, 0]).tolist() == [1, 1, 0, 0]
+    monkeypatch.setattr(fluid_batch, "LARGEST", 1)
+    with pytest.raises(tc.errors.SweepInterrupted, match="interrupted with 1 of 4 runs") as error:
+        tc.sweep(made, "means", model="fluid", jobs=1, seed=[1, 2, 3, 4])
+    assert np.isfinite(error.value.finished.queue.values[:, 0]).tolist() == [1, 0, 0, 0]

@@ -502,15 +502,16 @@ def test_a_threshold_in_bytes_lets_small_packets_pass():
     assert drops[True] == 0
 
 
+@pytest.mark.parametrize(("size", "threshold"), [(500, 60), (1500, 20)])
 @EVERY_MODEL
-def test_a_threshold_in_bytes_is_that_of_so_many_packets(model):
+def test_a_threshold_in_bytes_is_that_of_so_many_packets(model, size, threshold):
     """60 packets of 500 bytes are 20 of 1500."""
-    flow = tc.Flow("dctcp", packet_size=500, transport={"ecn": "accurate", "handshake": False})
+    flow = tc.Flow("dctcp", packet_size=size, transport={"ecn": "accurate", "handshake": False})
     runs = []
-    for settings in ({"threshold": 60}, {"threshold": 20, "byte_queue": True}):
+    for settings in ({"threshold": threshold}, {"threshold": 20, "byte_queue": True}):
         net = tc.dumbbell("20 Mbps", "5 ms", 400, queue=tc.queues.StepMark(**settings))
         runs.append(simulate_in(model, tc.Scenario(net, [flow, flow], duration=5)))
     one, other = runs
     assert one.data["marks"].sum() > 100
     assert np.array_equal(one.data["cwnd"], other.data["cwnd"])
-    assert 40 < one.queue_mean(after=2) < 80
+    assert 2 / 3 < one.queue_mean(after=2) / threshold < 4 / 3

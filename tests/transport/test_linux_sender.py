@@ -13,7 +13,7 @@ import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, bbr, bbr3
 from tcpcc.results.recording import EVENTS
 from tcpcc.transport import flow_record as r
-from tcpcc.transport import pacing
+from tcpcc.transport import output, pacing
 
 SETTINGS = {
     "whole_window": True, "count_delivered": True, "gso_segments": 2, "gso_time": 1 / 1024,
@@ -421,3 +421,18 @@ def test_a_probe_and_the_recovery_that_follows_are_one_loss_event():
     sim.run()
     assert sim.flow("reno1").acknowledged == 274
     assert sim.flow("reno1").loss_events == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "newest", "waits"), [(0.0, 0.0985, True), (0.01, 0.0985, False), (0.0, 0.09, False)]
+)
+def test_a_part_of_a_piece_waits_for_the_ack_of_the_first_outstanding_packet(
+    first, newest, waits, monkeypatch
+):
+    """``tcp_tso_should_defer``: it is nearly an RTT old, and the newest packet a millisecond."""
+    sent_at = {3: -1.0, 4: -1.0, 5: first, 6: -1.0, 9: newest}
+    monkeypatch.setattr(output, "segment_at", lambda _, k: SimpleNamespace(sent_at=sent_at[k]))
+    sender = SimpleNamespace(
+        phase=r.OPEN, high_ack=4, max_seq=9, segments=0, segment_mask=15, srtt=0.1, piece_wait=2e-3
+    )
+    assert output.is_worth_waiting(sender, 0.099) == waits

@@ -56,7 +56,7 @@ def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
     assert sender["finished"] > 0
     assert sender["delivered"] == size + 1  # the SYN counts here
     if recovery.startswith("sack"):
-        assert world.senders.recoveries.states[0]["pipe"][0] == 0
+        assert world.senders.recoveries[0]["pipe"][0] == 0
 
 
 @pytest.mark.parametrize("controller", ["reno", "newreno", "vegas", "quick_vegas"])

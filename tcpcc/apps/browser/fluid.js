@@ -56,19 +56,23 @@ class Fluid extends Machine {
       this.arrays[`packet_links.${link}.pool`] = this.layOutPool(places);
       this.arrays[`packet_links.${link}.words`] = this.allocate(8 * places * words);
     }
-    for (const [name, width, rows] of this.tables()) this.arrays[name] = this.allocate(width * rows);
+    for (const table of this.tables()) this.arrays[table.name] = this.allocate(table.size);
     this.link();
   }
 
-  /** Names of the tables, their bytes for a step, their rows, and whether these are all of the past. */
+  /** The tables (see fluid_data.py), each with its rows, its bytes, and the place of a number in it. */
   tables() {
     const { model, layout } = this, { flow } = layout;
     const histories = model.flows.map((_, i) => {
-      const at = flow.at + i * flow.size;
-      return [`histories.${i}`, 8 * this.whole(at + flow.reads_packets) * this.whole(at + flow.n_history), this.rows, true];
+      const width = this.whole(flow.at + i * flow.size + flow.n_history);
+      return { name: `histories.${i}`, place: -1, width, inColumns: false, single: false, past: true };
     });
-    return Object.entries(model.tables).map(
-      ([name, { rows, past }]) => [`tables.${name}`, 8 * this.queue.columns[name], rows ? this.rows : 1, past]).concat(histories);
+    return this.queue.tables.concat(histories).map((table) => {
+      const { place, width, inColumns, single } = table;
+      const rows = single ? 1 : place < 0 || table.name.endsWith("hop_waits") ? this.rows : this.linkRows[place];
+      const length = rows + model.spare, size = 8 * width * (inColumns ? length : rows);
+      return { ...table, rows, size, at: (row, column) => 8 * (inColumns ? column * length + row : row * width + column) };
+    });
   }
 
   /** Write the addresses of the arrays that this page makes. */
@@ -126,8 +130,7 @@ class Fluid extends Machine {
     this.ahead = Math.max(0, ...this.routes.map((route) => route.base));
     this.ahead = Math.ceil((this.ahead + sum(model.changes.map((c) => c.longer ?? 0))) / this.step);
     this.ahead += this.links.filter((link) => link.place >= 0).length + 1;
-    this.rows = this.rowsNeeded();
-    this.setWhole(this.inWorld("mask"), this.rows - 1);
+    this.setRows();
   }
 
   /** `route_of`: the links on a flow's path that can hold a queue, and the delays between them, s. */
@@ -204,13 +207,17 @@ class Fluid extends Machine {
     return (Math.min(...rates) * this.config.duration) / (8 * flow.size);
   }
 
-  rowsNeeded() {
-    const { queue } = this.layout;
-    const waits = this.routes.map(({ places }) => sum(places.map((k) => this.whole(queue.at + k * queue.size + queue.reach))));
-    const least = 1.5 * (this.ahead + Math.max(0, ...waits)) + 64;
-    let rows = 1;
-    while (rows < least) rows *= 2;
-    return rows;
+  /** Rows of the tables: `_set_rows`. */
+  setRows() {
+    const { queue } = this.layout, reach = [];
+    const enough = (least) => 2 ** Math.ceil(Math.log2(least));
+    for (const { place } of this.links)
+      if (place >= 0) reach[place] = this.whole(queue.at + place * queue.size + queue.reach);
+    const waits = this.routes.map(({ places }) => sum(places.map((k) => reach[k])));
+    this.rows = enough(1.5 * (this.ahead + Math.max(0, ...waits)) + 64);
+    this.setWhole(this.inWorld("mask"), this.rows - 1);
+    this.linkRows = reach.map((n) => enough(this.ahead + n + 2));
+    this.linkRows.forEach((rows, k) => this.setWhole(queue.at + k * queue.size + queue.mask, rows - 1));
   }
 
   layOutPool(places) {
@@ -249,24 +256,24 @@ class Fluid extends Machine {
     return at;
   }
 
-  /** Make room for longer waits: `_lengthen_tables`. */
+  /** Make room for longer waits: `_lay_out_tables`. */
   lengthen() {
     const need = this.inWorld("need");
     if (this.whole(need) !== this.model.longer) throw new Error("the fluid model needs other room than this page has");
     this.setWhole(need, 0);
-    const old = this.rows, { k } = this;
-    this.rows = this.rowsNeeded();
-    if (this.rows === old) return;
-    this.setWhole(this.inWorld("mask"), this.rows - 1);
-    for (const [name, width, rows, past] of this.tables()) {
-      if (rows === 1) continue;
-      const copy = this.allocate(rows * width), first = k + (past ? 0 : this.ahead) - old;
-      for (let step = first; step < first + old; step++) {
-        const from = this.arrays[name] + (step & (old - 1)) * width;
-        this.bytes.copyWithin(copy + (step & (rows - 1)) * width, from, from + width);
-      }
+    const before = this.tables(), { k } = this;
+    this.setRows();
+    this.tables().forEach((table, number) => {
+      const { name, width, rows, size, past } = table, old = before[number];
+      if (rows === old.rows) return;
+      const copy = this.allocate(size), first = k + (past ? 0 : this.ahead) - old.rows;
+      for (let step = first; step < first + old.rows; step++)
+        for (let column = 0; column < width; column++) {
+          const from = this.arrays[name] + old.at(step & (old.rows - 1), column);
+          this.bytes.copyWithin(copy + table.at(step & (rows - 1), column), from, from + 8);
+        }
       this.arrays[name] = copy;
-    }
+    });
     this.link();
   }
 }

@@ -20,8 +20,9 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.fluid import STEPS
 from tcpcc.models.fluid import fluid_records as r
+from tcpcc.models.fluid.fluid_case import SHORTER, TRIED
 from tcpcc.models.fluid.fluid_step import run_steps
-from tcpcc.models.fluid.fluid_world import SHORTER, TRIED, FluidWorld
+from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.layout import SENSIBLE, queueing_links
 from tcpcc.scenario import CBR, Scenario
 
@@ -29,10 +30,11 @@ OF_STEPS = {
     "w": ("step", "per_second", "end", "mask", "steps_per_bin", "n_changes"),
     "flows": ("to_first", "to_sender", "back", "base", "one_way", "most"),
     "hops": ("delay", "before", "hold"),
+    "links": ("mask",),
 }
 """Fields that the page calculates, by array."""
 
-OF_FLOW = ("start", "write_at", "reads_packets", "n_history", "finished", "timeouts", "loss_events")
+OF_FLOW = ("start", "write_at", "n_history", "finished", "timeouts", "loss_events")
 """Further fields of flows that the page's script reads or writes."""
 
 
@@ -45,26 +47,21 @@ class FluidData(ModelData):
         super().__init__(choices, code)
         for k, queue in enumerate(self.config["queues"]):
             queue["pools"] = list(self._pools(k))
-            tables = self.worlds[k].world.tables.items()
-            queue["columns"] = {name: int(np.prod(table.shape[1:])) for name, table in tables}
+            queue["tables"] = list(self._tables(k))
         world: FluidWorld = self.worlds[0].world
         at = self.atlas.shared
         self.config |= {
             "steps": STEPS, "shorter": SHORTER, "tried": TRIED, "sensible": SENSIBLE,
-            "longer": r.LONGER_TABLES,
+            "longer": r.LONGER_TABLES, "spare": r.SPARE,
             "links": self._links(),
             "flows": [self._flow(i) for i in range(len(world.flows))],
             "changes": self._changes(),
-            "tables": {
-                name: {"rows": len(table) > 1, "past": name in r.OF_PAST}
-                for name, table in world.tables.items()
-            },
             "layout": {
                 "w": at["w"],
                 "world": offsets(r.WORLD, ("k", "need", *OF_STEPS["w"])),
                 "flow": {"at": at["flows"], **offsets(r.FLOW, (*OF_STEPS["flows"], *OF_FLOW))},
                 "hop": {"at": at["hops"], **offsets(r.HOP, OF_STEPS["hops"])},
-                "queue": {"at": at["links"], **offsets(r.QUEUE, ("reach", "until_random"))},
+                "queue": {"at": at["links"], **offsets(r.QUEUE, ("reach", "until_random", "mask"))},
                 "change": offsets(r.CHANGE, r.CHANGE.names),
                 "packet": offsets(r.PACKET, ("next",)),
                 "flowBin": offsets(FLOW_BIN, FLOW_BIN.names),
@@ -130,6 +127,19 @@ class FluidData(ModelData):
                 largest = control.with_value(largest, slider.name, value)
         for index, memory in FluidWorld(largest).packet_links.items():
             yield {"link": index, "places": len(memory.pool), "words": memory.words.shape[1]}
+
+    def _tables(self, k: int) -> Iterator[dict[str, Any]]:
+        """Tables of the world, or of the link `place`: numbers in a row, and whether there is more
+        than one, whether columns are contiguous, and whether the rows are of the past."""
+        for group, tables in enumerate(self.worlds[k].world.tables):
+            for name, table in tables.items():
+                in_columns = name in r.FLOW_COLUMNS or name in r.HOP_COLUMNS
+                width = len(table) if in_columns else int(np.prod(table.shape[1:]))
+                yield {
+                    "name": f"tables.{group}.{name}", "place": group - 1, "width": width,
+                    "inColumns": in_columns, "single": len(table) == 1 and not in_columns,
+                    "past": name in r.OF_PAST,
+                }  # fmt: skip
 
     def _changes(self) -> list[dict[str, Any]]:
         """Changes of links and receive windows: time, numbers to be written, and if delays in steps

@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.machine import rule_at
+from tcpcc.models.memory_copies import LINE, arrays_of
 
 FIRST = 2**20
 """Address of the first array; the module's constants and its stack are below."""
-
-LINE = 64
-"""Bytes; every array begins at a multiple."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Snapshot:
     def __init__(self, world: Any, rooms: Rooms = PACKETS) -> None:
         self.world, self.rooms = world, rooms
         # an empty array may begin where another one does: a pointer there leads to the other one
-        found = sorted(_arrays(world, "", set()), key=lambda x: (x[1].ctypes.data, x[1].nbytes))
+        found = sorted(arrays_of(world), key=lambda x: (x[1].ctypes.data, x[1].nbytes))
         self.arrays = dict(found)
         self._names = list(self.arrays)
         self._begins = np.array([a.ctypes.data for a in self.arrays.values()])
@@ -113,25 +111,6 @@ def words_of(array: np.ndarray) -> NDArray[np.int64]:
     """A copy of an array's memory, as integers."""
     raw = array.tobytes()
     return np.frombuffer(raw + bytes(-len(raw) % 8), np.int64).copy()
-
-
-def _arrays(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, np.ndarray]]:
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if isinstance(value, np.ndarray):
-        yield name, value
-        return
-    if isinstance(value, Mapping):
-        parts = [(str(key), part) for key, part in value.items()]
-    elif isinstance(value, list | tuple):
-        parts = [(str(key), part) for key, part in enumerate(value)]
-    elif type(value).__module__.startswith("tcpcc.models."):
-        parts = list(vars(value).items())
-    else:
-        return
-    for key, part in parts:
-        yield from _arrays(part, f"{name}.{key}" if name else key, seen)
 
 
 @dataclass

@@ -8,7 +8,8 @@ does not matter; it is the same for all criteria of a unit (`MARGINS`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -95,15 +96,64 @@ class Criterion:
         return "_".join(filter(None, allowed.split("_")))
 
 
-def compared(
-    section: str, measure: str, setting: str, unit: str, build: Any, read: Any, better: str,
-    **more: Any,
-) -> Criterion:  # fmt: skip
-    """A criterion whose margin is that of its unit; `better` is "less" or "more"."""
-    more.setdefault("margin", MARGINS[unit])
-    return Criterion(section, measure, setting, unit, build, read, better == "less", **more)
+@dataclass(frozen=True)
+class Measure:
+    """A number that a criterion reads from runs.
+
+    Attributes:
+        name: what is measured, such as "drop rate".
+        unit: as of `Criterion`.
+        better: "less" or "more".
+        read: returns the number from the run with the tested flows and what the criterion adds,
+            mostly a time window.
+        margin: as of `Criterion`. Default: that of the unit.
+        of_all: `read` takes all runs, by name.
+    """
+
+    name: str
+    unit: str
+    better: str
+    read: Callable[..., float]
+    margin: float | None = None
+    of_all: bool = False
+
+    def called(self, name: str, margin: float | None = None) -> Measure:
+        """The same measure under another name."""
+        return replace(self, name=name, margin=self.margin if margin is None else margin)
 
 
-def reader(read: Callable[..., float], *args: Any, **settings: Any) -> Callable[[Runs], float]:
-    """A function that reads a number from the run with the tested flows."""
-    return lambda runs: read(runs[WITH], *args, **settings)
+@dataclass(frozen=True)
+class Case:
+    """Scenarios of a section, of which criteria read numbers; attributes as of `Criterion`."""
+
+    section: str
+    setting: str
+    build: Callable[[Flow], Scenarios]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def criterion(self, measure: Measure, *args: Any, **more: Any) -> Criterion:
+        """The criterion of a measure, which reads its number with `args`."""
+
+        def read(runs: Runs) -> float:
+            return measure.read(runs if measure.of_all else runs[WITH], *args)
+
+        unit = measure.unit
+        return Criterion(
+            self.section,
+            measure.name,
+            self.setting,
+            unit,
+            self.build,
+            read,
+            measure.better == "less",
+            MARGINS[unit] if measure.margin is None else measure.margin,
+            options=self.options,
+            **more,
+        )
+
+
+def case(section: str, setting: str, mix: Callable[..., Scenarios], **given: Any) -> Case:
+    """A case with the scenarios that a function of `mixes` makes with these settings; `options` are
+    those of the case."""
+    options = given.pop("options", {})
+    return Case(section, setting, partial(mix, **given), options)

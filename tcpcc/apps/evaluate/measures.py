@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.apps.evaluate.bottleneck import PACKET
-from tcpcc.apps.evaluate.criterion import TESTED
+from tcpcc.apps.evaluate.criterion import LOSS_MARGIN, TESTED, Measure
 from tcpcc.results import metrics
 
 if TYPE_CHECKING:
+    from xarray import DataArray
+
     from tcpcc.results import Run
 
 BOTTLENECK = "bottleneck"
@@ -22,19 +24,26 @@ def named(run: Run, role: str) -> list[str]:
     return [name for name in run.flows if name == role or name.startswith(f"{role}.")]
 
 
-def rate(run: Run, role: str, after: float = 0.0, before: float | None = None) -> float:
+def rate(run: Run, role: str, after: float) -> float:
     """Sum of the throughputs of the flows of a role, bit/s."""
-    return float(run.throughput(after, before).sel(flow=named(run, role)).sum())
+    return float(run.throughput(after).sel(flow=named(run, role)).sum())
 
 
-def goodput_share(run: Run, after: float = 0.0, before: float | None = None) -> float:
+def _sum(series: DataArray, after: float, before: float = math.inf) -> float:
+    """Sum over the bins that end in (after, before]."""
+    time = series["time"]
+    return float(series.where((time > after) & (time <= before)).sum())
+
+
+def share_of_link(run: Run, role: str, after: float, capacity: float) -> float:
+    """The flows' throughput over the link's rate."""
+    return rate(run, role, after) / capacity
+
+
+def goodput_share(run: Run, after: float) -> float:
     """Packets that reach receivers for the first time, as a share of the bottleneck's capacity."""
-    bins = run.data.sel(link=BOTTLENECK)["capacity"]
-    time = bins["time"]
-    last = run.duration if before is None else before
-    bits = float(bins.where((time > after) & (time <= last)).sum())
-    delivered = float(run.throughput(after, before).sum()) * (last - after)
-    return delivered / bits
+    bits = _sum(run.data["capacity"].sel(link=BOTTLENECK), after)
+    return float(run.throughput(after).sum()) * (run.duration - after) / bits
 
 
 def utilization(run: Run, after: float = 0.0, before: float | None = None) -> float:
@@ -50,19 +59,15 @@ def queueing_delay(
         if quantile is None
         else run.queue_quantile(quantile, after, before, BOTTLENECK)
     )
-    capacity = run.data["capacity"].sel(link=BOTTLENECK)
-    time = capacity["time"]
     last = run.duration if before is None else before
-    bits = float(capacity.where((time > after) & (time <= last)).sum())
+    bits = _sum(run.data["capacity"].sel(link=BOTTLENECK), after, last)
     return 1e3 * queue * 8 * PACKET * (last - after) / bits
 
 
-def waiting_time(run: Run, after: float = 0.0, before: float | None = None) -> float:
+def waiting_time(run: Run, after: float = 0.0) -> float:
     """Mean time that packets wait at a bottleneck whose rate changes, ms, by Little's law."""
-    last = run.duration if before is None else before
-    bits = run.data["sent_bits"].sel(link=BOTTLENECK)
-    sent_bits = float(bits.where((bits["time"] > after) & (bits["time"] <= last)).sum())
-    waiting = 8 * PACKET * run.queue_mean(after, before, BOTTLENECK) * (last - after)
+    sent_bits = _sum(run.data["sent_bits"].sel(link=BOTTLENECK), after)
+    waiting = 8 * PACKET * run.queue_mean(after, link=BOTTLENECK) * (run.duration - after)
     return 1e3 * waiting / sent_bits if sent_bits else math.nan
 
 
@@ -70,19 +75,16 @@ def drop_rate(run: Run, after: float = 0.0, before: float | None = None) -> floa
     return run.drop_rate(BOTTLENECK, after, before)
 
 
-def worst_drop_rate(run: Run, width: float, after: float = 0.0) -> float:
+def worst_drop_rate(run: Run, width: float) -> float:
     """Largest drop rate at the bottleneck over any `width` seconds."""
-    steps = np.arange(after, run.duration - width + 1e-9, width / 2)
+    steps = np.arange(0.0, run.duration - width + 1e-9, width / 2)
     rates = [run.drop_rate(BOTTLENECK, begin, begin + width) for begin in steps]
     return float(np.nanmax(rates))
 
 
-def sent(run: Run, after: float, before: float | None = None) -> float:
+def sent(run: Run, after: float) -> float:
     """Packets sent by the tested flows, retransmissions included."""
-    packets = run.data["sent"].sel(flow=named(run, TESTED))
-    time = packets["time"]
-    last = run.duration if before is None else before
-    return float(packets.where((time > after) & (time <= last)).sum())
+    return _sum(run.data["sent"].sel(flow=named(run, TESTED)), after)
 
 
 def least_share(run: Run, after: float) -> float:
@@ -117,8 +119,8 @@ def last_completion(run: Run) -> float:
     return 1e3 * float((run.fct()["start_s"] + run.fct()["fct_s"]).fillna(run.duration).max())
 
 
-def jain(run: Run, after: float, before: float | None = None) -> float:
-    return metrics.jain_index(run.throughput(after, before).sel(flow=named(run, TESTED)).values)
+def jain(run: Run, after: float) -> float:
+    return metrics.jain_index(run.throughput(after).sel(flow=named(run, TESTED)).values)
 
 
 def time_to_share(run: Run, share: float = 0.8, width: float = 2.0) -> float:
@@ -139,3 +141,13 @@ def ratio_of_two(run: Run, after: float) -> float:
     """Throughput of the first flow over that of the second; at most 1000."""
     first, second = run.throughput(after).values
     return min(float(first) / max(float(second), 1e-9), 1e3)
+
+
+# Measures of several criteria.
+
+UTILIZATION = Measure("utilization", "", "more", utilization)
+USEFUL = Measure("useful share of the link", "", "more", goodput_share)
+DROPS = Measure("drop rate", "", "less", drop_rate, LOSS_MARGIN)
+DELAY = Measure("mean queueing delay", "ms", "less", queueing_delay)
+SHARE = Measure("smallest share", "", "more", least_share)
+SLOWDOWN = Measure("slowdown of short flows", "slowdown", "less", slowdown)

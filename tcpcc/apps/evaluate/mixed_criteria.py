@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 
 from tcpcc.apps.evaluate import measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
@@ -17,45 +16,46 @@ from tcpcc.apps.evaluate.criterion import (
     TESTED,
     WITH,
     Criterion,
+    Measure,
     Runs,
-    compared,
-    reader,
+    case,
 )
-from tcpcc.apps.evaluate.measures import harm, queueing_delay
+from tcpcc.apps.evaluate.measures import DELAY, SHARE, SLOWDOWN, harm, queueing_delay
 from tcpcc.scenario import Flow
 
 
 def criteria(against: Iterable[str]) -> Iterator[Criterion]:
-    yield from (*_mixed(against), *_real_time(), *_short_of_others())
-
-
-def _mixed(against: Iterable[str]) -> Iterator[Criterion]:
     for name in against:
-        other = Flow(name)
-        for bdp in (0.5, 1.0, 4.0):
-            path = Bottleneck(20 * MB, 0.040, bdp)
-            build = partial(mixes.beside, path=path, other=other)
-            setting = f"1 beside 1 {name}, {in_words(path)}"
-            quick = bdp == 1.0
-            yield compared("5.2.1", f"harm to {name}'s throughput", setting, "", build,
-                           throughput_harm, "less", quick=quick)  # fmt: skip
-            yield compared("5.2.1", f"harm to {name}'s delay", setting, "", build, _delay_harm,
-                           "less", quick=quick)  # fmt: skip
-            yield compared("5.2.1", f"{name}'s loss", setting, "", build, _loss_of_others,
-                           "less", margin=LOSS_MARGIN)  # fmt: skip
-            yield compared("5.2", f"smallest share beside {name}", setting, "", build,
-                           reader(measures.least_share, SETTLED), "more", quick=quick)  # fmt: skip
-            yield compared("5.2.1", f"harm by {name} to the own throughput", setting, "", build,
-                           _harm_by_others, "less", needed=False, quick=quick)  # fmt: skip
-        path = Bottleneck(500 * MB, 0.040)
-        yield compared("5.2.1", f"harm to the throughput of 500 {name}",
-                       f"crowd of 500 beside 500, {in_words(path)}", "",
-                       partial(mixes.crowd, path=path, count=500, other=other), throughput_harm,
-                       "less", options=mixes.CROWDED)  # fmt: skip
-        path = Bottleneck(50 * MB, 0.040)
-        build = partial(mixes.beside, path=path, other=other, count=(1, 5))
-        yield compared("5.2", f"smallest share beside 5 {name}", in_words(path), "", build,
-                       reader(measures.least_share, SETTLED), "more")  # fmt: skip
+        yield from _mixed(name)
+    yield from (*_real_time(), *_short_of_others())
+
+
+def harmed(name: str, read: Callable[[Runs], float], margin: float | None = None) -> Measure:
+    """A harm, or a loss, that is read from all runs."""
+    return Measure(name, "", "less", read, margin, of_all=True)
+
+
+def _mixed(name: str) -> Iterator[Criterion]:
+    other = Flow(name)
+    for bdp in (0.5, 1.0, 4.0):
+        path, quick = Bottleneck(20 * MB, 0.040, bdp), bdp == 1.0
+        setting = f"1 beside 1 {name}, {in_words(path)}"
+        harms = case("5.2.1", setting, mixes.beside, path=path, other=other)
+        shares = case("5.2", setting, mixes.beside, path=path, other=other)
+        own = harmed(f"harm by {name} to the own throughput", _harm_by_others)
+        throughput = harmed(f"harm to {name}'s throughput", throughput_harm)
+        yield harms.criterion(throughput, quick=quick)
+        yield harms.criterion(harmed(f"harm to {name}'s delay", _delay_harm), quick=quick)
+        yield harms.criterion(harmed(f"{name}'s loss", _loss_of_others, LOSS_MARGIN))
+        yield shares.criterion(SHARE.called(f"smallest share beside {name}"), SETTLED, quick=quick)
+        yield harms.criterion(own, needed=False, quick=quick)
+    path = Bottleneck(500 * MB, 0.040)
+    setting, crowd = f"crowd of 500 beside 500, {in_words(path)}", mixes.CROWDED
+    many = case("5.2.1", setting, mixes.crowd, path=path, count=500, other=other, options=crowd)
+    yield many.criterion(harmed(f"harm to the throughput of 500 {name}", throughput_harm))
+    path = Bottleneck(50 * MB, 0.040)
+    five = case("5.2", in_words(path), mixes.beside, path=path, other=other, count=(1, 5))
+    yield five.criterion(SHARE.called(f"smallest share beside 5 {name}"), SETTLED)
 
 
 def throughput_harm(runs: Runs) -> float:
@@ -81,23 +81,21 @@ def _loss_of_others(runs: Runs) -> float:
 
 def _real_time() -> Iterator[Criterion]:
     path = Bottleneck(10 * MB, 0.040)
-    build = partial(mixes.with_cbr, path=path, share=0.05, count=2, packet_size=200)
     setting = f"500 kb/s beside 2 flows, {in_words(path)}"
-    yield compared("5.2.2", "loss of a real-time flow", setting, "", build, _loss_of_others,
-                   "less", margin=LOSS_MARGIN, quick=True)  # fmt: skip
-    yield compared("5.2.2", "its queueing delay, 95 %", setting, "ms", build,
-                   reader(queueing_delay, SETTLED, None, 0.95), "less")  # fmt: skip
+    cbr = {"share": 0.05, "count": 2, "packet_size": 200}
+    beside = case("5.2.2", setting, mixes.with_cbr, path=path, **cbr)
+    yield beside.criterion(
+        harmed("loss of a real-time flow", _loss_of_others, LOSS_MARGIN), quick=True
+    )
+    yield beside.criterion(DELAY.called("its queueing delay, 95 %"), SETTLED, None, 0.95)
 
 
 def _short_of_others() -> Iterator[Criterion]:
     path, other = Bottleneck(20 * MB, 0.040), Flow("cubic")
-    yield compared(
-        "5.2.3", "slowdown of short CUBIC flows", f"30 %, one long flow, {in_words(path)}",
-        "slowdown", partial(mixes.with_short, path=path, short=other),
-        reader(measures.slowdown, mixes.WEB), "less", quick=True,
-    )  # fmt: skip
-    yield compared(
-        "5.2.3", "throughput of a long CUBIC flow", f"30 % short flows, {in_words(path)}", "",
-        partial(mixes.with_short, path=path, long=other),
-        lambda runs: measures.rate(runs[WITH], OTHER, SETTLED) / path.rate, "more",
-    )  # fmt: skip
+    setting = f"30 %, one long flow, {in_words(path)}"
+    short = case("5.2.3", setting, mixes.with_short, path=path, short=other)
+    yield short.criterion(SLOWDOWN.called("slowdown of short CUBIC flows"), mixes.WEB, quick=True)
+    setting = f"30 % short flows, {in_words(path)}"
+    long = case("5.2.3", setting, mixes.with_short, path=path, long=other)
+    share = Measure("throughput of a long CUBIC flow", "", "more", measures.share_of_link)
+    yield long.criterion(share, OTHER, SETTLED, path.rate)

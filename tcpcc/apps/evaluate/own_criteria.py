@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from tcpcc.apps.evaluate import measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, flows_in_words, in_words
-from tcpcc.apps.evaluate.criterion import LOSS_MARGIN, MB, SETTLED, Criterion, compared, reader
-from tcpcc.apps.evaluate.measures import goodput_share, queueing_delay, utilization
+from tcpcc.apps.evaluate.criterion import MB, SETTLED, Case, Criterion, Measure, case
+from tcpcc.apps.evaluate.measures import DELAY, DROPS, SLOWDOWN, USEFUL, UTILIZATION
 
 WIDE = Bottleneck(50 * MB, 0.040)
 """The path of criteria about something else than the path."""
@@ -16,87 +15,68 @@ WIDE = Bottleneck(50 * MB, 0.040)
 CROWD = Bottleneck(500 * MB, 0.040)
 """The path of a thousand flows; the fair share is 1.7 packets per base RTT."""
 
+SENT = Measure("packets sent in 60 s without ACKs", "packets", "less", measures.sent)
+JAIN = Measure("Jain's index", "", "more", measures.jain)
+TIME = Measure("time until a second flow has its share", "s", "less", measures.time_to_share)
+RATIO = Measure("throughput ratio, 20 ms to 80 ms", "ratio", "less", measures.ratio_of_two)
+LOSSY = Measure("use of a link that loses 20 %", "", "less", measures.utilization)
+
 
 def criteria() -> Iterator[Criterion]:
     yield from (*_collapse(), *_bufferbloat(), *_loss(), *_fairness(), *_short())
 
 
+def alone(section: str, path: Bottleneck, count: int, **given: float) -> Case:
+    """Some flows on a path."""
+    setting = f"{flows_in_words(count)}, {in_words(path)}"
+    return case(section, setting, mixes.alone, path=path, count=count, **given)
+
+
+def crowd(section: str) -> Case:
+    """A thousand flows."""
+    setting, options = f"crowd of 1000 flows, {in_words(CROWD)}", mixes.CROWDED
+    return case(section, setting, mixes.crowd, path=CROWD, count=1000, options=options)
+
+
 def _collapse() -> Iterator[Criterion]:
-    path = WIDE
-    yield compared(
-        "5.1.1", "packets sent in 60 s without ACKs", "path cut at 10 s", "packets",
-        partial(mixes.cut, path=path), reader(measures.sent, 11.0), "less", quick=True,
-    )  # fmt: skip
-    path = Bottleneck(1 * MB, 0.1)
+    cut = case("5.1.1", "path cut at 10 s", mixes.cut, path=WIDE)
+    yield cut.criterion(SENT, 11.0, quick=True)
     for count in (20, 100):
-        yield compared(
-            "5.1.1", "useful share of the link", f"{flows_in_words(count)}, {in_words(path)}", "",
-            partial(mixes.alone, path=path, count=count), reader(goodput_share, SETTLED), "more",
-            quick=count == 100,
-        )  # fmt: skip
-    yield compared(
-        "5.1.1", "useful share of the link", f"crowd of 1000 flows, {in_words(CROWD)}", "",
-        partial(mixes.crowd, path=CROWD, count=1000), reader(goodput_share, SETTLED), "more",
-        options=mixes.CROWDED, quick=True,
-    )  # fmt: skip
+        slow = alone("5.1.1", Bottleneck(1 * MB, 0.1), count)
+        yield slow.criterion(USEFUL, SETTLED, quick=count == 100)
+    yield crowd("5.1.1").criterion(USEFUL, SETTLED, quick=True)
 
 
 def _bufferbloat() -> Iterator[Criterion]:
     for count, bdp in ((1, 4.0), (8, 4.0), (1, 1.0)):
-        path = Bottleneck(20 * MB, 0.050, bdp)
-        yield compared(
-            "5.1.2", "mean queueing delay", f"{flows_in_words(count)}, {in_words(path)}", "ms",
-            partial(mixes.alone, path=path, count=count, seconds=60.0),
-            reader(queueing_delay, SETTLED), "less", quick=bdp == 4.0,
-        )  # fmt: skip
+        flows = alone("5.1.2", Bottleneck(20 * MB, 0.050, bdp), count, seconds=60.0)
+        yield flows.criterion(DELAY, SETTLED, quick=bdp == 4.0)
 
 
 def _loss() -> Iterator[Criterion]:
     for count, bdp in ((1, 0.25), (1, 1.0), (8, 0.25), (8, 0.5), (8, 1.0)):
-        path = Bottleneck(50 * MB, 0.040, bdp)
-        yield compared(
-            "5.1.3", "drop rate", f"{flows_in_words(count)}, {in_words(path)}", "",
-            partial(mixes.alone, path=path, count=count), reader(measures.drop_rate, SETTLED),
-            "less", margin=LOSS_MARGIN, quick=count == 8 and bdp < 1,
-        )  # fmt: skip
-    yield compared(
-        "5.1.3", "drop rate", f"crowd of 1000 flows, {in_words(CROWD)}", "",
-        partial(mixes.crowd, path=CROWD, count=1000), reader(measures.drop_rate, SETTLED), "less",
-        margin=LOSS_MARGIN, options=mixes.CROWDED, quick=True,
-    )  # fmt: skip
+        flows = alone("5.1.3", Bottleneck(50 * MB, 0.040, bdp), count)
+        yield flows.criterion(DROPS, SETTLED, quick=count == 8 and bdp < 1)
+    yield crowd("5.1.3").criterion(DROPS, SETTLED, quick=True)
     path = Bottleneck(50 * MB, 0.040, loss=0.2)
-    yield compared(
-        "5.1.3", "use of a link that loses 20 %", in_words(path), "",
-        partial(mixes.alone, path=path), reader(utilization, SETTLED), "less",
-    )  # fmt: skip
+    yield case("5.1.3", in_words(path), mixes.alone, path=path).criterion(LOSSY, SETTLED)
 
 
 def _fairness() -> Iterator[Criterion]:
     for count in (2, 10):
-        yield compared(
-            "5.1.4", "Jain's index", f"{flows_in_words(count)}, {in_words(WIDE)}", "",
-            partial(mixes.alone, path=WIDE, count=count, seconds=60.0),
-            reader(measures.jain, 20.0), "more", quick=count == 2,
-        )  # fmt: skip
+        flows = alone("5.1.4", WIDE, count, seconds=60.0)
+        yield flows.criterion(JAIN, 20.0, quick=count == 2)
     path = Bottleneck(20 * MB, 0.040)
-    yield compared(
-        "5.1.4", "time until a second flow has its share", in_words(path), "s",
-        partial(mixes.joined, path=path), reader(measures.time_to_share), "less", quick=True,
-    )  # fmt: skip
-    yield compared(
-        "5.1.4", "throughput ratio, 20 ms to 80 ms", "20 Mb/s, 1 BDP", "ratio",
-        partial(mixes.unlike, path=Bottleneck(20 * MB, 0.020, 2.0), longer=0.080),
-        reader(measures.ratio_of_two, SETTLED), "less",
-    )  # fmt: skip
+    joined = case("5.1.4", in_words(path), mixes.joined, path=path)
+    yield joined.criterion(TIME, quick=True)
+    path = Bottleneck(20 * MB, 0.020, 2.0)
+    unlike = case("5.1.4", "20 Mb/s, 1 BDP", mixes.unlike, path=path, longer=0.080)
+    yield unlike.criterion(RATIO, SETTLED)
 
 
 def _short() -> Iterator[Criterion]:
-    build = partial(mixes.with_short, path=Bottleneck(20 * MB, 0.040))
+    path = Bottleneck(20 * MB, 0.040)
     setting = "30 % short flows, one long flow, 20 Mb/s, 40 ms, 1 BDP"
-    yield compared(
-        "5.1.5", "slowdown of short flows", setting, "slowdown",
-        build, reader(measures.slowdown, mixes.WEB), "less", quick=True,
-    )  # fmt: skip
-    yield compared(
-        "5.1.5", "utilization", setting, "", build, reader(utilization, SETTLED), "more",
-    )  # fmt: skip
+    short = case("5.1.5", setting, mixes.with_short, path=path)
+    yield short.criterion(SLOWDOWN, mixes.WEB, quick=True)
+    yield short.criterion(UTILIZATION, SETTLED)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 from tcpcc.apps.evaluate import measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
-from tcpcc.apps.evaluate.criterion import GB, LOSS_MARGIN, MB, SETTLED, Criterion, compared, reader
-from tcpcc.apps.evaluate.measures import BOTTLENECK, utilization
+from tcpcc.apps.evaluate.criterion import GB, MB, SETTLED, Criterion, Measure, case
+from tcpcc.apps.evaluate.measures import BOTTLENECK, DROPS, UTILIZATION
 from tcpcc.scenario.link_changes import cellular, mahimahi
 
 MOBILE = 60.0
 """Duration of runs over a cellular link, s."""
+
+TAIL_DROP = (
+    *((1 * MB, 0.020, 1), (1 * MB, 0.200, 1), (10 * MB, 0.010, 1), (10 * MB, 0.100, 0.3)),
+    *((10 * MB, 0.100, 1), (100 * MB, 0.020, 0.3), (100 * MB, 0.100, 1), (100 * MB, 0.020, 4)),
+    *((1 * GB, 0.010, 1), (1 * GB, 0.050, 0.3)),
+)
+"""Rate (bit/s), RTT (s) and buffer (BDP) of the paths of section 6.1."""
+
+WAITING = Measure("mean waiting time of packets", "ms", "less", measures.waiting_time, margin=20.0)
 
 
 def criteria(traces: Iterable[str | Path]) -> Iterator[Criterion]:
@@ -21,54 +29,40 @@ def criteria(traces: Iterable[str | Path]) -> Iterator[Criterion]:
 
 
 def _tail_drop() -> Iterator[Criterion]:
-    for rate, rtt, bdp in (
-        (1 * MB, 0.020, 1), (1 * MB, 0.200, 1), (10 * MB, 0.010, 1), (10 * MB, 0.100, 0.3),
-        (10 * MB, 0.100, 1), (100 * MB, 0.020, 0.3), (100 * MB, 0.100, 1), (100 * MB, 0.020, 4),
-        (1 * GB, 0.010, 1), (1 * GB, 0.050, 0.3),
-    ):  # fmt: skip
-        path = Bottleneck(rate, rtt, bdp)
-        yield compared(
-            "6.1", "utilization", in_words(path), "",
-            partial(mixes.alone, path=path, seconds=20.0 if rate > 500 * MB else 40.0),
-            reader(utilization, 5.0), "more", quick=rate < 100 * MB,
-        )  # fmt: skip
+    for rate, rtt, bdp in TAIL_DROP:
+        path, seconds = Bottleneck(rate, rtt, bdp), 20.0 if rate > 500 * MB else 40.0
+        single = case("6.1", in_words(path), mixes.alone, path=path, seconds=seconds)
+        yield single.criterion(UTILIZATION, 5.0, quick=rate < 100 * MB)
     path = Bottleneck(100 * GB, 0.050)
-    yield compared(
-        "6.1", "utilization", f"{in_words(path)}, in trains", "",
-        partial(mixes.alone, path=path, seconds=4.0), reader(utilization, 2.0), "more",
-        options={"trains": 16},
-    )  # fmt: skip
+    given = {"path": path, "seconds": 4.0, "options": {"trains": 16}}
+    fast = case("6.1", f"{in_words(path)}, in trains", mixes.alone, **given)
+    yield fast.criterion(UTILIZATION, 2.0)
 
 
 def _tunnels() -> Iterator[Criterion]:
     path = Bottleneck(20 * MB, 0.040)
-    build = partial(mixes.tunnelled, path=path, wider=2.0)
     setting = f"2 flows, signals of a 40 Mb/s router only, {in_words(path)}"
-    yield compared("6.2", "utilization", setting, "", build, reader(utilization, SETTLED), "more",
-                   quick=True)  # fmt: skip
-    yield compared("6.2", "drop rate", setting, "", build, reader(measures.drop_rate, SETTLED),
-                   "less", margin=LOSS_MARGIN, quick=True)  # fmt: skip
+    tunnel = case("6.2", setting, mixes.tunnelled, path=path, wider=2.0)
+    yield tunnel.criterion(UTILIZATION, SETTLED, quick=True)
+    yield tunnel.criterion(DROPS, SETTLED, quick=True)
 
 
 def _wired() -> Iterator[Criterion]:
     path = Bottleneck(100 * MB, 0.020)
-    build = partial(mixes.alone, path=path, seconds=20.0)
-    yield compared("6.3", "utilization in the first 5 s", in_words(path), "", build,
-                   reader(utilization, 0.0, 5.0), "more", quick=True)  # fmt: skip
-    yield compared("6.3", "drop rate in the first 5 s", in_words(path), "", build,
-                   reader(measures.drop_rate, 0.0, 5.0), "less", margin=LOSS_MARGIN)  # fmt: skip
+    wire = case("6.3", in_words(path), mixes.alone, path=path, seconds=20.0)
+    yield wire.criterion(UTILIZATION.called("utilization in the first 5 s"), 0.0, 5.0, quick=True)
+    yield wire.criterion(DROPS.called("drop rate in the first 5 s"), 0.0, 5.0)
 
 
 def _wireless() -> Iterator[Criterion]:
     for loss in (0.001, 0.01):
         path = Bottleneck(20 * MB, 0.040, loss=loss)
-        yield compared("6.4", f"utilization at {100 * loss:g} % random loss", in_words(path), "",
-                       partial(mixes.alone, path=path), reader(utilization, SETTLED), "more",
-                       quick=loss == 0.001)  # fmt: skip
+        lossy = case("6.4", in_words(path), mixes.alone, path=path)
+        used = UTILIZATION.called(f"utilization at {100 * loss:g} % random loss")
+        yield lossy.criterion(used, SETTLED, quick=loss == 0.001)
     path = Bottleneck(20 * MB, 0.040, jitter=0.010)
-    yield compared("6.4", "utilization with 10 ms of jitter", in_words(path), "",
-                   partial(mixes.alone, path=path), reader(utilization, SETTLED),
-                   "more")  # fmt: skip
+    unsteady = case("6.4", in_words(path), mixes.alone, path=path)
+    yield unsteady.criterion(UTILIZATION.called("utilization with 10 ms of jitter"), SETTLED)
 
 
 def _cellular(traces: Iterable[str | Path]) -> Iterator[Criterion]:
@@ -78,10 +72,7 @@ def _cellular(traces: Iterable[str | Path]) -> Iterator[Criterion]:
     }
     for name, changes in links.items():
         path = Bottleneck(mixes.mean_rate(changes, MOBILE), 0.060, 4.0, variable=True)
-        build = partial(mixes.following, path=path, changes=changes, seconds=MOBILE)
-        setting = f"{name}, mean {in_words(path)}"
-        yield compared("6.4", "utilization", setting, "", build,
-                       reader(utilization, SETTLED), "more", quick=True)  # fmt: skip
-        yield compared("6.4", "mean waiting time of packets", setting, "ms", build,
-                       reader(measures.waiting_time, SETTLED), "less", margin=20.0,
-                       quick=True)  # fmt: skip
+        given = {"path": path, "changes": changes, "seconds": MOBILE}
+        mobile = case("6.4", f"{name}, mean {in_words(path)}", mixes.following, **given)
+        yield mobile.criterion(UTILIZATION, SETTLED, quick=True)
+        yield mobile.criterion(WAITING, SETTLED, quick=True)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import tcpcc
 from tcpcc.apps.export import glue, ir
+from tcpcc.apps.export.c_files import functions_of
 from tcpcc.apps.export.calls import MATH_H
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, SAMPLE, STATE
 from tcpcc.apps.export.translate import translate
@@ -16,70 +17,6 @@ from tcpcc.apps.export.writer import Writer, literal, member
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import M1, M2, STREAM_FIELDS
-
-#: Small functions of which a text has those that it needs.
-HELPERS = {
-    "larger": (
-        "/* Python's max(): the first argument unless the second is beyond it. */\n"
-        "static double larger(double a, double b)\n{\n    return b > a ? b : a;\n}"
-    ),
-    "smaller": (
-        "/* Python's min(). */\n"
-        "static double smaller(double a, double b)\n{\n    return b < a ? b : a;\n}"
-    ),
-    "larger_int": (
-        "static int64_t larger_int(int64_t a, int64_t b)\n{\n    return b > a ? b : a;\n}"
-    ),
-    "smaller_int": (
-        "static int64_t smaller_int(int64_t a, int64_t b)\n{\n    return b < a ? b : a;\n}"
-    ),
-    "abs_int": "static int64_t abs_int(int64_t a)\n{\n    return a < 0 ? -a : a;\n}",
-    "to_int": (
-        "/* A double without its fraction; the nearest 64-bit integer, or 0 for NaN. */\n"
-        "static int64_t to_int(double x)\n{\n"
-        "    if (x != x)\n        return 0;\n"
-        "    if (x >= 9223372036854775807.0)\n        return INT64_MAX;\n"
-        "    return x <= -9223372036854775808.0 ? INT64_MIN : (int64_t)x;\n}"
-    ),
-    "place": (
-        "/* Index into an array, from its end if negative; never beyond the array. */\n"
-        "static int64_t place(int64_t k, int64_t size)\n{\n"
-        "    if (k < 0)\n        k += size;\n"
-        "    return k < 0 ? 0 : k < size ? k : size - 1;\n}"
-    ),
-    "mod": (
-        "/* Python's %: the result has the sign of the divisor. */\n"
-        "static double mod(double x, double y)\n{\n"
-        "    double rest = fmod(x, y);\n"
-        "    if (rest == 0.0)\n        return copysign(0.0, y);\n"
-        "    return (y < 0.0) != (rest < 0.0) ? rest + y : rest;\n}"
-    ),
-    "floor_div": (
-        "/* Python's //. */\n"
-        "static double floor_div(double x, double y)\n{\n"
-        "    double rest = fmod(x, y), share = (x - rest) / y;\n"
-        "    if (y == 0.0)\n        return x / y;\n"
-        "    if (rest != 0.0 && (y < 0.0) != (rest < 0.0))\n        share -= 1.0;\n"
-        "    if (share == 0.0)\n        return copysign(0.0, x / y);\n"
-        "    double down = floor(share);\n"
-        "    return share - down > 0.5 ? down + 1.0 : down;\n}"
-    ),
-    "mod_int": (
-        "/* Python's %: the result has the sign of the divisor; 0 for a divisor of 0. */\n"
-        "static int64_t mod_int(int64_t x, int64_t y)\n{\n"
-        "    if (y == 0 || y == -1)\n        return 0;\n"
-        "    int64_t rest = x % y;\n"
-        "    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;\n}"
-    ),
-    "floor_div_int": (
-        "/* Python's //; 0 for a divisor of 0. */\n"
-        "static int64_t floor_div_int(int64_t x, int64_t y)\n{\n"
-        "    if (y == 0)\n        return 0;\n"
-        "    if (y == -1)\n        return -x;\n"
-        "    int64_t share = x / y;\n"
-        "    return x % y != 0 && (x < 0) != (y < 0) ? share - 1 : share;\n}"
-    ),
-}
 
 
 class C:
@@ -152,7 +89,8 @@ def sources(
             prefix, LICENCE, program.rules, _read(writer), controller.state,
             controller.window == "own", controller.every_ack,
         )  # fmt: skip
-    needed = [HELPERS[name] for name in HELPERS if name in writer.helpers]
+    small = functions_of("userspace/helpers.c")
+    needed = [text for name, text in small.items() if name in writer.helpers]
     return {
         f"{prefix}.h": _header(controller, prefix, values, writer),
         f"{prefix}.c": "\n\n".join(

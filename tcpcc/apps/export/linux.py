@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from tcpcc.apps.export.c import declared, head, identifier, initial
+from tcpcc.apps.export.c_files import functions_of, text_of
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE
 from tcpcc.apps.export.translate import translate
 from tcpcc.apps.export.writer import Writer, bits, member
@@ -20,9 +20,6 @@ from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.errors import ScenarioError
-
-FILES = Path(__file__).parent / "bpf"
-FLOAT64, RUNTIME = "float64.h", "runtime.bpf.h"
 
 MOST_TURNS = 256  # of a loop; the verifier must see its end
 
@@ -70,64 +67,6 @@ MISSING: dict[str, str] = {
     "lost_inflight": "the kernel stores no packets in flight with a packet",
     "owd": "the kernel's clocks are not synchronized with the receiver's",
     "hops": "a sender does not know the number of links",
-}
-
-HELPERS = {
-    "larger": (
-        "/* Python's max(): the first argument unless the second is beyond it. */\n"
-        "F64_INLINE f64 rule_larger(f64 a, f64 b)\n{\n    return f64_lt(a, b) ? b : a;\n}"
-    ),
-    "smaller": (
-        "/* Python's min(). */\n"
-        "F64_INLINE f64 rule_smaller(f64 a, f64 b)\n{\n    return f64_lt(b, a) ? b : a;\n}"
-    ),
-    "larger_int": "F64_INLINE s64 larger_int(s64 a, s64 b)\n{\n    return b > a ? b : a;\n}",
-    "smaller_int": "F64_INLINE s64 smaller_int(s64 a, s64 b)\n{\n    return b < a ? b : a;\n}",
-    "abs_int": "F64_INLINE s64 abs_int(s64 a)\n{\n    return a < 0 ? -a : a;\n}",
-    "trunc": (
-        "/* Without its fraction. */\n"
-        "F64_INLINE f64 rule_trunc(f64 x)\n{\n"
-        "    return f64_lt(x, F64(0x0000000000000000)) ? f64_ceil(x) : f64_floor(x);\n}"
-    ),
-    "place": (
-        "/* Index into an array, from its end if negative; never beyond the array. */\n"
-        "F64_INLINE u64 place(s64 k, u64 size)\n{\n"
-        "    if (k < 0)\n        k += size;\n"
-        "    u64 at = k;\n"
-        "    return at < size ? at : k < 0 ? 0 : size - 1;\n}"
-    ),
-    "floor_div": (
-        "/* Python's //. */\n"
-        "F64_GLOBAL f64 rule_floor_div(f64 x, f64 y)\n{\n"
-        "    f64 zero = F64(0x0000000000000000), one = F64(0x3ff0000000000000);\n"
-        "    if (f64_eq(y, zero))\n        return f64_div(x, y);\n"
-        "    f64 infinite = F64(0x7ff0000000000000), negative = (x ^ y) >> 63;\n"
-        "    if (f64_eq(f64_abs(y), infinite) && f64_lt(f64_abs(x), infinite))\n"
-        "        return f64_eq(x, zero) || !negative ? negative << 63 : F64(0xbff0000000000000);\n"
-        "    f64 share = f64_div(f64_sub(x, f64_mod(x, y)), y);\n"
-        "    if (f64_eq(share, zero))\n"
-        "        return (f64_div(x, y) >> 63) << 63;\n"
-        "    f64 down = f64_floor(share);\n"
-        "    return f64_lt(F64(0x3fe0000000000000), f64_sub(share, down)) ? f64_add(down, one)"
-        " : down;\n}"
-    ),
-    "mod_int": (
-        "/* Python's %: the result has the sign of the divisor; 0 for a divisor of 0. */\n"
-        "F64_INLINE s64 mod_int(s64 x, s64 y)\n{\n"
-        "    if (y == 0)\n        return 0;\n"
-        "    u64 size = y < 0 ? -(u64)y : (u64)y;\n"
-        "    u64 rest = (x < 0 ? -(u64)x : (u64)x) % size;\n"
-        "    if (rest != 0 && (x < 0) != (y < 0))\n        rest = size - rest;\n"
-        "    return y < 0 ? -(s64)rest : (s64)rest;\n}"
-    ),
-    "floor_div_int": (
-        "/* Python's //; 0 for a divisor of 0. */\n"
-        "F64_INLINE s64 floor_div_int(s64 x, s64 y)\n{\n"
-        "    if (y == 0)\n        return 0;\n"
-        "    u64 size = y < 0 ? -(u64)y : (u64)y, whole = x < 0 ? -(u64)x : (u64)x;\n"
-        "    if ((x < 0) == (y < 0))\n        return whole / size;\n"
-        "    return -(s64)((whole + size - 1) / size);\n}"
-    ),
 }
 
 
@@ -199,7 +138,8 @@ def rules(controller: Controller, values: Mapping[str, float]) -> str:
     program = translate(controller, dialect)
     writer = Writer(program, dialect)
     functions = [writer.function(one) for one in program.functions]
-    needed = [HELPERS[name] for name in HELPERS if name in writer.helpers]
+    small = functions_of("bpf/helpers.bpf.h").items()
+    needed = [text for name, text in small if name.removeprefix("rule_") in writer.helpers]
     constants = "\n".join(writer.constants.values())
     parts = [_features(controller), _records(controller), _start(controller)]
     return "\n\n".join([*parts, *([constants] if constants else []), *needed, *functions]) + "\n"
@@ -256,12 +196,6 @@ def source(controller: Controller, values: Mapping[str, float]) -> str:
         "",
         *textwrap.wrap(f"Parameters: {given or 'none'}.", 95),
     ]
-    return "\n".join([head(controller, *notes), _inlined(FLOAT64), text, _inlined(RUNTIME)])
-
-
-def _inlined(name: str) -> str:
-    """The text of a file of the package."""
-    file = FILES / name
-    if not file.is_file():
-        raise ScenarioError(f"to = 'bpf': {name} is missing from this installation")
-    return file.read_text(encoding="utf-8")
+    return "\n".join(
+        [head(controller, *notes), text_of("bpf/float64.h"), text, text_of("bpf/runtime.bpf.h")]
+    )

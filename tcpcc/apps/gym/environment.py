@@ -274,7 +274,8 @@ def make(scenario: Spec, agent: str = "agent", **settings: Any) -> Congestion:
     An episode is one run. It begins at the flow's first RTT sample, is truncated at the scenario's
     end, and terminates earlier if the flow has a `size` and all of it is acknowledged. A step
     multiplies the window by 2 to the power of the action, in [-1, 1], up to four times what the
-    path and its buffers hold. ``gymnasium.make("tcpcc/Congestion-v0", scenario=...)`` makes it too.
+    path and its buffers hold.
+    ``gymnasium.make("tcpcc.apps.gym:tcpcc/Congestion-v0", scenario=...)`` makes it too.
 
     Args:
         scenario: a scenario, several to choose from, or a function of a NumPy generator that

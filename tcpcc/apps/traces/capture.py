@@ -54,7 +54,7 @@ TUNNELS = {  # packets whose TCP headers lie deeper than they are looked for
         51820: "WireGuard", 4754: "GRE in UDP", 4500: "IPsec", 6635: "MPLS in UDP",
     },
 }  # fmt: skip
-CHUNK = 1 << 16
+CHUNK = 1 << 13
 """Packets whose headers are read at once; bounds the memory for intermediate results."""
 
 SYN, FIN, ACK = 2, 1, 16
@@ -100,7 +100,7 @@ def _cut_off(number: int, missing: int) -> str:
     return f"packet {number}: the file is cut off, {missing} bytes are missing"
 
 
-RELEASED = 1 << 24
+RELEASED = 1 << 20
 """Bytes of a mapped file after which those that were read are given back to the system."""
 
 
@@ -121,7 +121,12 @@ def _release(data: Any, first: int, last: int) -> None:
 
 
 def _column(values: array[int]) -> Ints:
-    return np.frombuffer(values, np.int64) if len(values) else np.zeros(0, np.int64)
+    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, np.int64)
+
+
+def _columns() -> list[array[int]]:
+    """Columns of `Packets`: time, start, captured, length, interface."""
+    return [array(kind) for kind in "qqIII"]
 
 
 def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) -> Packets:
@@ -129,7 +134,7 @@ def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) 
         raise TcpccError(f"{path}: the header of the file is cut off")
     link_type = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
     head, at, size = struct.Struct(order + "IIII"), 24, len(data)
-    columns = [array("q") for _ in range(4)]
+    columns = _columns()
     freed = 0
     while at < size:
         if at - freed > RELEASED:
@@ -145,16 +150,16 @@ def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) 
         if at + captured > size:
             unread.cut = _cut_off(len(columns[0]) + 1, at + captured - size)
             break
-        row = (seconds * 10**9 + ticks * tick, at, captured, length)
+        row = (seconds * 10**9 + ticks * tick, at, captured, length, 0)
         for column, value in zip(columns, row, strict=True):
             column.append(value)
         at += captured
-    time, start, captured, whole = map(_column, columns)
-    return Packets(time, start, captured, whole, np.zeros(len(time), np.int64), [link_type], [""])
+    time, start, captured, lengths, interfaces = map(_column, columns)
+    return Packets(time, start, captured, lengths, interfaces, [link_type], [""])
 
 
 def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
-    columns = [array("q") for _ in range(5)]
+    columns = _columns()
     types: list[int] = []
     names: list[str] = []
     clocks: list[tuple[int, int, int]] = []  # ns per tick as a fraction, offset in ns
@@ -211,8 +216,8 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
             unread.skip(f"packet {number}", "a simple packet block, which has no time")
             simple += 1
         at += length
-    time, start, captured, wholes, interfaces = map(_column, columns)
-    return Packets(time, start, captured, wholes, interfaces, types, names)
+    time, start, captured, lengths, interfaces = map(_column, columns)
+    return Packets(time, start, captured, lengths, interfaces, types, names)
 
 
 def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:
@@ -269,9 +274,10 @@ class Segments:
 
 
 COMPACT = {
-    "time": np.float64, "source": np.int32, "target": np.int32, "flags": np.int16,
-    "window": np.int32, "payload": np.int32, "header": np.int32, "mss": np.int32,
-    "sack": np.int32, "ident": np.int32, "interface": np.int32,
+    "time": np.float64, "source": np.int32, "target": np.int32, "seq": np.uint32,
+    "ack": np.uint32, "flags": np.uint8, "window": np.uint16, "payload": np.int32,
+    "header": np.uint16, "mss": np.uint16, "sack": np.int32, "ident": np.int32,
+    "interface": np.int32,
 }  # fmt: skip
 """Types of the columns that are not 64-bit integers: a capture has many packets."""
 
@@ -331,7 +337,8 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
             column[rows] = getattr(part, name)
         found = rows.stop
         _release(data, int(table.start[first]), int(table.start[min(first + CHUNK, count) - 1]))
-    del read, data
+    named = table.names
+    del read, data, table, part, words
     whole = {name: column[:found] for name, column in whole.items()}
     wrapped = ", ".join(f"{n} of {name}" for name, n in tunnels.most_common(3))
     if not len(whole["time"]):
@@ -344,7 +351,7 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
         for name in whole:
             whole[name] = whole[name][order]
     whole["time"] /= 1e9
-    return Segments(blocks=np.concatenate(blocks), endpoints=names, names=table.names, **whole)
+    return Segments(blocks=np.concatenate(blocks), endpoints=names, names=named, **whole)
 
 
 def _segments(
@@ -358,7 +365,10 @@ def _segments(
         chunk: which.
         tunnels: counts packets whose headers lie deeper.
     """
-    start, captured, length = packets.start[chunk], packets.captured[chunk], packets.length[chunk]
+    start, captured, length = (
+        column[chunk].astype(np.int64)
+        for column in (packets.start, packets.captured, packets.length)
+    )
     kinds = np.array(packets.link_types)[packets.interface[chunk]]
     ip, is_ip = np.zeros(len(kinds), np.int64), np.zeros(len(kinds), bool)
     for kind in np.unique(kinds).tolist():

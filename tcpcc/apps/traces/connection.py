@@ -341,6 +341,7 @@ def _link(
     count = int(rate is not None)
     unknown = np.full((bins, count), math.nan)
     bits = units.rate(rate) if rate is not None else math.nan
+    units.look_for_units({"rate": rate}, {})
     delivered = np.sum(values["delivered"] * values["packet_size"] * 8, axis=1, keepdims=True)
     return {
         **dict.fromkeys(("queue", "queue_max", "busy", "arrived", "drops"), unknown),

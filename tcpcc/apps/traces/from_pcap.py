@@ -172,8 +172,8 @@ def _size(path: str | Path, out: Segments, back: Segments, packet_size: float | 
 
 def _unwrapped(numbers: Ints, base: int) -> Ints:
     """Sequence numbers as bytes after `base`, which lies within 2^31 of the first."""
-    steps = np.diff(numbers, prepend=base)
-    steps = (steps + 2**31) % 2**32 - 2**31
+    whole: Ints = np.append(base, numbers.astype(np.int64))
+    steps = (whole[1:] - whole[:-1] + 2**31) % 2**32 - 2**31
     return np.cumsum(steps)
 
 
@@ -197,7 +197,8 @@ def _connection(
     data = _of(out, full, ("time", "seq", "payload", "echo"))
     syn = (out.flags & SYN) > 0
     base = int(out.seq[syn][0]) + 1 if syn.any() else int(data.seq[0])
-    places = _unwrapped(out.seq + syn, base)  # a SYN takes the number before its data (Fast Open)
+    # a SYN takes the number before its data (Fast Open)
+    places = _unwrapped(out.seq.astype(np.int64) + syn, base)
     first = places[full]
     end = first + data.payload
     closing = np.flatnonzero((out.flags & FIN) > 0)[:1]
@@ -220,27 +221,19 @@ def _connection(
     missing = dict(ALWAYS_MISSING)
     del out, back
     if at == "sender":
-        del data, first, end
-        table, samples = _sender(sent, acknowledged, size.payload, last)
         if not acks.time.size:
             missing |= dict.fromkeys(("delivered", "rtt"), "the capture has no ACKs")
+        del data, first, end, acks, echoed
+        events, amounts, samples = _sender(sent, acknowledged, size.payload, last)
     else:
         names = ("sent", "retransmitted", "loss_events")
         missing |= dict.fromkeys(names, AT_RECEIVER)
-        table = {"time": data.time, "event": np.full(len(first), DELIVER), "start": first}
-        del data
-        table["bytes"] = _new(first, end)
+        del acks
+        events = events_of({"time": data.time, "event": DELIVER, "seq": first // size.payload})
+        amounts = _new(first, end) / size.payload
         samples = {"rtt": echoed}
     if not samples["rtt"][0].size:
         missing.setdefault("rtt", "the capture has no RTT samples")
-    finished = _finished(last, acknowledged)
-    del sent, acknowledged, acks, echoed
-    amounts = table.pop("bytes") / size.payload
-    table["seq"] = table.pop("start") // size.payload
-    events = events_of(table)
-    del table
-    if "in_transit" in samples:
-        samples["in_transit"] = (events["time"], events["in_transit"])
     return Connection(
         name,
         events,
@@ -252,7 +245,7 @@ def _connection(
         delivered_by=(ACK, DUPACK) if at == "sender" else (DELIVER,),
         controller=controller,
         start=start,
-        finished=finished,
+        finished=_finished(last, acknowledged),
     )
 
 
@@ -333,7 +326,7 @@ class _Acks:
         self.before = np.append(0, top)[: len(top)]
         self.top = np.maximum(top, 0)
         self.plain = (acks.payload == 0) & ((acks.flags & (SYN | FIN)) == 0)
-        same = np.diff(acks.window, prepend=-1) == 0
+        same = np.diff(acks.window.astype(np.int32), prepend=-1) == 0
         self.duplicate = self.plain & (self.number == self.before)
         self.duplicate &= (same | (acks.sack >= 0)) & (self.before > 0)
         self.selective = bool(self.rows.size)
@@ -388,7 +381,7 @@ def _insert(blocks: list[tuple[int, int]], low: int, high: int) -> None:
 
 def _apart(numbers: Ints, others: Ints) -> Ints:
     """Signed distance of sequence numbers."""
-    return (numbers - others + 2**31) % 2**32 - 2**31
+    return (numbers.astype(np.int64) - others + 2**31) % 2**32 - 2**31
 
 
 def _new(first: Ints, end: Ints) -> Floats:
@@ -446,8 +439,8 @@ def _place(
 
 def _sender(
     sent: _Sent, acknowledged: _Acks, payload: float, last: int | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Events and samples of a capture at the sender; `last` is the number of the FIN."""
+) -> tuple[NDArray[Any], Floats, dict[str, tuple[Floats, Floats]]]:
+    """Events, amounts and samples of a capture at the sender; `last` is the number of the FIN."""
     kinds = np.where(sent.again, RETRANSMIT, SEND)
     total = acknowledged.delivered()
     if last is not None:
@@ -457,7 +450,7 @@ def _sender(
     answers = np.where(acknowledged.duplicate, DUPACK, ACK)
     reported = acknowledged.plain | (fresh > 0)
     losses = _losses(sent)
-    columns = {
+    columns: dict[str, tuple[Any, ...]] = {
         "time": (sent.time, acknowledged.time[reported], sent.time[losses]),
         "event": tuple(
             column.astype(np.int32)
@@ -466,22 +459,24 @@ def _sender(
         "start": (sent.first, top_acks[reported], sent.first[losses]),
         "bytes": ((sent.end - sent.first).astype(float), fresh[reported], np.zeros(len(losses))),
     }
-    table: dict[str, Any] = {name: np.concatenate(parts) for name, parts in columns.items()}
-    order = np.argsort(table["time"], kind="stable")
-    for name in table:
-        table[name] = table[name][order]
-    del order, columns
-    top = np.append(0, sent.top)[np.searchsorted(sent.time, table["time"], side="right")]
-    acked = np.append(0, top_acks)[np.searchsorted(acknowledged.time, table["time"], side="right")]
-    table["in_transit"] = (top - acked).clip(0) / payload
+    order = np.argsort(np.concatenate(columns["time"]), kind="stable")
+    events = events_of({"time": np.empty(len(order))})  # filled column by column: they are large
+    for name in ("time", "event"):
+        events[name] = np.concatenate(columns.pop(name))[order]
+    events["seq"] = np.concatenate(columns.pop("start"))[order] // payload
+    amounts = np.concatenate(columns.pop("bytes"))[order] / payload
+    del order
+    time = events["time"]
+    top = np.append(0, sent.top)[np.searchsorted(sent.time, time, side="right")]
+    top -= np.append(0, top_acks)[np.searchsorted(acknowledged.time, time, side="right")]
+    events["in_transit"] = top.clip(0) / payload
+    del top
     moments, values = acknowledged.samples(sent)
-    table["value"] = np.full(len(top), math.nan)
-    answered = np.isin(table["event"], (ACK, DUPACK))
-    place = np.searchsorted(moments, table["time"])
-    exact = answered & (place < len(moments))
-    exact[exact] = moments[place[exact]] == table["time"][exact]
-    table["value"][exact] = values[place[exact]]
-    return table, {"rtt": (moments, values), "in_transit": (table["time"], table["in_transit"])}
+    place = np.searchsorted(moments, time)
+    exact = np.isin(events["event"], (ACK, DUPACK)) & (place < len(moments))
+    exact[exact] = moments[place[exact]] == time[exact]
+    events["value"][exact] = values[place[exact]]
+    return events, amounts, {"rtt": (moments, values), "in_transit": (time, events["in_transit"])}
 
 
 def _losses(sent: _Sent) -> Ints:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.engine.jit import address
+from tcpcc.engine.jit import GROUP_FIELDS, address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.analysis.drift import drift_of
 from tcpcc.models.analysis.equilibrium import Solver
@@ -47,8 +47,8 @@ class RightHandSide:
         self.names: list[str] = []
         for i, one in enumerate(w.classes):
             self._solver.settle(i, one.route.base_rtt, rounds=0)
-            self.names += [f"{one.name}.{x}" for x in w.states[i].dtype.names or ()]
-        parts = [state.view(float).reshape(-1) for state in w.states]
+            self.names += [f"{one.name}.{x}" for x in _variables(w.states[i])]
+        parts = [state.view(float)[: len(_variables(state))] for state in w.states]
         self._ends = np.cumsum([len(part) for part in parts])
         self.names += [f"{link.name}.backlog" for link in w.links]
         self.y0: NDArray[np.float64] = np.concatenate([*parts, np.zeros(len(w.links))])
@@ -76,10 +76,16 @@ class RightHandSide:
             row["quantum"], row["acks"], row["marks"] = 1.0, acks, acks * marked
             row["losses"] = acks * gone / (1 - gone)
             row["rtt"] = row["max_rtt"] = rtt[i]
-            at, drift = state.copy(), np.zeros(len(state))
+            at = w.states[i].view(float).copy()
+            at[: len(state)], drift = state, np.zeros(len(at))
             drift_of(address(w.rows), i, address(at), t, address(drift))
-            drifts.append(drift)
+            drifts.append(drift[: len(state)])
         return np.concatenate([*drifts, np.where((queues <= 0) & (grown < 0), 0.0, grown)])
+
+
+def _variables(state: np.ndarray) -> list[str]:
+    """Names of the state's variables. The size and address of its group, at the end, are none."""
+    return [name for name in state.dtype.names or () if name not in dict(GROUP_FIELDS)]
 
 
 def right_hand_side(scenario: Scenario) -> RightHandSide:

@@ -12,7 +12,7 @@ from tcpcc.models.progress import Progress
 from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
-    from tcpcc.models.controller_memory import ControllerMemory
+    from tcpcc.models.fluid.fluid_case import FluidCase
     from tcpcc.models.fluid.fluid_world import FluidWorld
     from tcpcc.results import Run
     from tcpcc.scenario import Scenario
@@ -43,16 +43,12 @@ def integrate(
     steps: float = STEPS,
     senders: int = SENDERS,
     progress: bool = False,
-    controllers: ControllerMemory | None = None,
 ) -> FluidWorld:
-    """Integrate `scenario` to its end. Calls with the same `controllers` share compiled rules."""
+    """Integrate `scenario` to its end."""
     from tcpcc.models.fluid.fluid_world import FluidWorld
 
-    require_scenario(scenario)
-    senders = whole("senders", senders, low=1)
-    world = FluidWorld(scenario, positive("steps", steps), controllers, senders)
-    warn_of_two_ways(world.resolved, "fluid model")
-    warn_of_small_windows(world.resolved, "fluid model")
+    case = case_of(scenario, steps, senders)
+    world = FluidWorld(scenario, steps, resolved=case.resolved)
     slices = math.ceil(SLICES * min(world.end * len(world.flows) / LONG, 1))
     with Progress(scenario.duration, progress) as bar:
         for k in range(1, slices + 1):
@@ -61,4 +57,16 @@ def integrate(
     return world
 
 
-__all__ = ["integrate", "simulate"]
+def case_of(scenario: Scenario, steps: float, senders: int) -> FluidCase:
+    """The scenario as the model runs it; options as in `tcpcc.simulate`. Warns of inaccuracies."""
+    from tcpcc.models.fluid.fluid_case import FluidCase
+    from tcpcc.models.fluid.fluid_counts import with_senders
+
+    require_scenario(scenario)
+    resolved = with_senders(scenario, whole("senders", senders, low=1))
+    warn_of_two_ways(resolved, "fluid model")
+    warn_of_small_windows(resolved, "fluid model")
+    return FluidCase(scenario, resolved, positive("steps", steps))
+
+
+__all__ = ["case_of", "integrate", "simulate"]

@@ -3,10 +3,11 @@
 Their rules are called for the fluid of each hop, which they see with the mean of its header fields.
 """
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined
+from tcpcc.engine.jit import call_rule, compiled, index_at, not_inlined
+from tcpcc.models.bit_sets import first_of, words_for
 from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, words_of_hop
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
-from tcpcc.models.fluid.fluid_records import arrives, hop_at
+from tcpcc.models.fluid.fluid_records import arrives, hop_at, present
 from tcpcc.models.header_layout import note_words
 from tcpcc.models.notes import note_state
 from tcpcc.models.queue_memory import apply_discipline, run_timer
@@ -34,16 +35,21 @@ def arrive_in_amounts(w, x, now, packets):
     q.idle = x.idle
     if packets > 0:
         x.idle = 0.0
-    for h in range(x.first, x.first + x.n):
-        hop = hop_at(w.hops, h)
-        amount = arrives(w, h).value
-        if amount > 0:
-            words = words_of_hop(w, w.k, h)
-            show_hop(x, hop, amount * hop.count, words)
-            apply_discipline(x, w.b)
-            q.idle = 0.0
-            if hop.sees != 0:
-                note_words(x, words)
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            hop = hop_at(w.hops, h)
+            amount = arrives(x, h).value
+            if amount > 0:
+                words = words_of_hop(w, x, w.k, h)
+                show_hop(x, hop, amount * hop.count, words)
+                apply_discipline(x, w.b)
+                q.idle = 0.0
+                if hop.sees != 0:
+                    note_words(x, words)
 
 
 @not_inlined

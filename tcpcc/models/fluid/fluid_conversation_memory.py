@@ -67,13 +67,16 @@ class PlaceMemory:
             flow, model = world.resolved.rows[row], self.models[k]
             number = k - self.load_of.index(load)
             state = world.lay_out_flow(self.models, k, row, flow)
+            world.write_flow(self.models[k : k + 1], row, [world.case])
             model["start"] = model["stop"] = math.inf
             waits = world.resolved.workloads[load].spec.conversations[number].waits
             model["waits"] = AFTER_ACK if waits else AFTER_ITEM
             model["n_hops"] = len(world.routes[row].links)
             self.hops.append(world.hops_of(row))
             mine = np.arange(len(self.hops[k]))
-            world.lay_out_delays(self.models[k : k + 1], self.hops[k], mine, world.routes[row])
+            world.lay_out_delays(
+                self.models[k : k + 1], self.hops[k][None], mine, [world.routes[row]], world.step
+            )
             self._memory.append(_words(state, sample_of(flow)))
             kind = self.kinds[k]
             kind["flow"] = address(self.models[k : k + 1])

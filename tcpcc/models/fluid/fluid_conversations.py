@@ -7,8 +7,9 @@ A place becomes free when all items are acknowledged and none of its fluid is in
 
 import math
 
-from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
+from tcpcc.engine.jit import compiled, index_at, not_inlined
 from tcpcc.engine.streams import jump
+from tcpcc.models.bit_sets import put_member
 from tcpcc.models.conversation_records import (
     AFTER_ACK,
     AFTER_ITEM,
@@ -33,6 +34,7 @@ from tcpcc.models.fluid.fluid_records import (
     hop_at,
     kind_at,
     load_at,
+    total_at,
 )
 from tcpcc.models.fluid.fluid_recovery import rto
 from tcpcc.models.fluid.fluid_sample import fill_common, outstanding
@@ -78,7 +80,7 @@ def open_place(w, number, c, kind, place):
     f.last_item = c.first + c.items
     f.start = c.start - w.step / 2
     f.status = WAITING
-    index_at(w.acts_at, place).at = 0
+    put_member(w.awake, place)
     follow_path(w, f, kind)
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)
@@ -113,15 +115,9 @@ def follow_paths(w):
 def forget(w, f):
     """Clear the totals of the round trip before the first packet: they are older than a turn of the
     tables, or of another conversation."""
-    k = max(w.k - int(f.base / w.step) - 2, 0)
-    while k <= w.k:
-        flow_cell(w, w.sent_by, k, f).value = 0.0
-        flow_cell(w, w.repaired_by, k, f).value = 0.0
-        flow_cell(w, w.delivered_by, k, f).value = 0.0
-        if f.history != 0:
-            for i in range(f.n_history):
-                number_at(f.history + NUMBER * (k & w.mask) * f.n_history, i).value = 0.0
-        k += 1
+    for k in range(max(w.k - int(f.base / w.step) - 2, 0), w.k + 1):
+        for i in range(f.n_history):
+            total_at(w, f, i, k).value = 0.0
 
 
 @compiled
@@ -181,10 +177,10 @@ def restart(w, f, now):
 @not_inlined
 def drain(w, f):
     """Free the place of a finished conversation when all that it has sent has returned."""
-    acked = flow_cell(w, w.acked, w.k, f)
-    losses = flow_cell(w, w.losses, w.k, f)
+    acked = flow_cell(w, w.acked, w.k, f.index)
+    losses = flow_cell(w, w.losses, w.k, f.index)
     f.high_ack += acked.value + losses.value
-    acked.value = losses.value = flow_cell(w, w.marks, w.k, f).value = 0.0
+    acked.value = losses.value = flow_cell(w, w.marks, w.k, f.index).value = 0.0
     held = 0.0  # of ACKs that a link of whole packets has dropped, with none to follow
     for j in range(f.n_hops):
         held += hop_at(w.hops, index_at(f.route, j).at).held

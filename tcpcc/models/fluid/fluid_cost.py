@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tcpcc.models.estimates import (
+    PER_ITEM,
     PER_SENDER,
     PER_STEP,
     Estimate,
     Options,
     record_memory,
     sender_counts,
+    workloads,
 )
 from tcpcc.models.fluid import SENDERS, STEPS
+from tcpcc.models.fluid.fluid_case import FluidCase
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES
-from tcpcc.models.fluid.fluid_world import step_of
-from tcpcc.models.layout import queueing_links, route_of
-from tcpcc.models.packet.packet_cost import PER_ITEM, workloads
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
@@ -29,11 +28,10 @@ TRIPS = 10  # round trips of a transfer: handshake, slow start, a loss
 def cost(scenario: Scenario, resolved: Resolved, options: Options) -> Estimate:
     """Estimate a run of the fluid model; no memory is laid out and no rule compiled."""
     limits = options.limits(SENDERS)
-    kept = set(queueing_links(replace(resolved, flows=resolved.rows)))
-    routes = [route_of(resolved.links, f, kept) for f in resolved.rows]
-    steps = scenario.duration / step_of(resolved, routes, scenario.interval, options.steps or STEPS)
+    case = FluidCase(scenario, resolved, options.steps or STEPS)
+    steps = scenario.duration / case.step
     items, _ = workloads(scenario, resolved)
-    trip = max([x.base_rtt for x in routes[len(resolved.flows) :]], default=0.0)
+    trip = max([x.base_rtt for x in case.routes[len(resolved.flows) :]], default=0.0)
     places = items * TRIPS * trip / scenario.duration + FIRST_PLACES * len(resolved.workloads)
     alone = sum(sender_counts(resolved, limits))
     seconds = PER_STEP * steps * (alone + places) + PER_SENDER * alone

@@ -5,20 +5,20 @@ mean over the fluid in it. So has each cell of ``acked``, the fluid that has ret
 """
 
 from tcpcc.engine.jit import compiled, number_at
-from tcpcc.models.fluid.fluid_records import NUMBER, flow_cell, hop_cell
+from tcpcc.models.fluid.fluid_records import NUMBER, flow_cell, hop_at, hop_cell, queue_at
 from tcpcc.models.header_layout import return_words, send_fields
 
 
 @compiled
-def words_of_hop(w, k, h):
-    """Address of the header fields of what arrives at a hop at step `k`."""
-    return w.words + NUMBER * w.n_words * ((k & w.mask) * w.n_hops + h)
+def words_of_hop(w, x, k, h):
+    """Address of the header fields of what arrives at a hop of the link `x` at step `k`."""
+    return x.hop_words + NUMBER * w.n_words * ((k & x.mask) * x.n + h - x.first)
 
 
 @compiled
-def words_carried(w, h):
+def words_carried(w, x, h):
     """Address of the header fields of a hop's fluid that is no packet yet."""
-    return w.carried_words + NUMBER * w.n_words * h
+    return x.carried_words + NUMBER * w.n_words * (h - x.first)
 
 
 @compiled
@@ -54,10 +54,11 @@ def pass_words_on(w, hop, words, amount):
     """The header fields of an `amount` of fluid, which is about to be passed on."""
     k = w.k + hop.delay
     if hop.next >= 0:
-        there = hop_cell(w, w.fluid, k, hop.next).value
-        mix_words(w, words, words_of_hop(w, k, hop.next), there, amount)
+        x = queue_at(w.queues, hop.next_link)
+        there = hop_cell(x, x.fluid, k, hop.next).value
+        mix_words(w, words, words_of_hop(w, x, k, hop.next), there, amount)
     elif hop.is_tcp != 0:
-        there = number_at(w.acked, (k & w.mask) * w.n_flows + hop.flow).value
+        there = flow_cell(w, w.acked, k, hop.flow).value
         mix_words(w, words, words_of_flow(w, k, hop.flow), there, amount)
 
 
@@ -69,10 +70,11 @@ def write_words(w, f, amount, h):
     send_fields(f, f.state, words)
     if h >= 0:
         k = w.k + f.to_first
-        mix_words(w, words, words_of_hop(w, k, h), hop_cell(w, w.fluid, k, h).value, amount)
+        x = queue_at(w.queues, hop_at(w.hops, h).queue)
+        mix_words(w, words, words_of_hop(w, x, k, h), hop_cell(x, x.fluid, k, h).value, amount)
     else:
         k = w.k + f.to_sender
-        there = flow_cell(w, w.acked, k, f).value
+        there = flow_cell(w, w.acked, k, f.index).value
         mix_words(w, words, words_of_flow(w, k, f.index), there, amount)
 
 

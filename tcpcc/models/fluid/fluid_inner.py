@@ -32,7 +32,7 @@ def store_packet(w, x, p, number, h, time, amount):
     stored.marks = hop.marks
     hop.marks = 0.0
     if hop.has_words != 0:
-        copy_fields(w, words_carried(w, h), words_of_packet(w, p, place))
+        copy_fields(w, words_carried(w, x, h), words_of_packet(w, p, place))
     hop.newest = place
     if inner.count == 0:
         inner.first = place

@@ -16,24 +16,29 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, number_at
+from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
+from tcpcc.models.bit_sets import clear, first_of, holds, words_for
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
-from tcpcc.models.fluid.fluid_fields import pass_words_on
+from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
+    BETWEEN,
     LEAST,
-    NUMBER,
     arrives,
     flow_at,
     hop_at,
     hop_cell,
+    link_cell,
     need_reach,
     pass_fluid,
     pass_gaps,
-    queue_cell,
+    present,
+    put_gap,
+    row_of,
+    wait_at,
 )
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
@@ -46,6 +51,9 @@ L4S = 2  # value of ``hop.ect`` for ECT(1)
 def step_queue(w, x, now):
     """One step of the queue `x`: arrivals, departures, drops and marks."""
     packets = take_arrivals(w, x)
+    if packets == 0 and x.head == w.k and x.rule == 0 and link_cell(x, x.gaps, w.k).value == 0:
+        pass_idle_step(w, x)
+        return
     if x.in_amounts != 0:
         arrive_in_amounts(w, x, now, packets)
     if x.loss > 0:  # before departures: what is lost takes its place among what leaves
@@ -53,7 +61,7 @@ def step_queue(w, x, now):
     room = x.rate * w.step
     left = depart(w, x, room)
     need_reach(w, x, w.k - x.head)
-    queue_cell(w, w.waits, w.k, x).value = wait(w, x)
+    wait_at(w, x).value = wait(w, x)
     if x.backlog <= LEAST:
         x.idle += left / x.rate if x.rate > 0 else w.step
     if packets > 0:
@@ -71,32 +79,45 @@ def step_queue(w, x, now):
 
 
 @compiled
+def pass_idle_step(w, x):
+    """Nothing waits or arrives at a link whose queue has no rule."""
+    wait_at(w, x).value = 0.0
+    x.head += 1
+    x.head_bits = x.backlog = x.backlog_bits = 0.0
+
+
+@compiled
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
-    for h in range(x.first, x.first + x.n):
-        cell = hop_cell(w, w.fluid, w.k, h)
-        hop = hop_at(w.hops, h)
-        if hop.owed > 0 and cell.value > 0:
-            part = min(hop.owed, cell.value)
-            hop.owed -= part
-            x.owed -= part * hop.count
-            cell.value -= part
-            if x.bins != 0:  # the rest of dropped packets has arrived, too
-                link_bin_at(x.bins, w.b).arrived += part * hop.packets
-        drawn = cell.value * hop.draws
-        if hop.from_outside != 0:
-            outside += cell.value
-        arrives(w, h).value = drawn
-        packets += cell.value * hop.packets
-        bits += cell.value * hop.bits
-        draws += drawn
+    here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
+    first, hops = x.first, w.hops
+    before, has_left = present(x, w.k - 1), x.head == w.k
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        if has_left:
+            index_at(before, j).at = 0
+        while word != 0:
+            i = first_of(word, j)
+            word &= word - 1
+            hop = hop_at(hops, first + i)
+            cell = number_at(row, i * column)
+            if hop.owed > 0 and cell.value > 0:
+                pay_owed(w, x, hop, cell)
+            amount = cell.value
+            drawn = amount * hop.draws
+            if hop.from_outside != 0:
+                outside += amount
+            number_at(x.arrives, i).value = drawn
+            packets += amount * hop.packets
+            bits += amount * hop.bits
+            draws += drawn
     x.draws = draws
     x.outside = outside
     x.arrived = packets
     x.backlog += packets
     x.backlog_bits += bits
-    queue_cell(w, w.bits, w.k, x).value = bits
+    link_cell(x, x.bits, w.k).value = bits
     if x.head == w.k:
         x.head_bits = bits
     if packets > 0:
@@ -114,25 +135,38 @@ def lose_at_random(w, x):
 
 
 @compiled
+def pay_owed(w, x, hop, cell):
+    """The rest of packets that are dropped already arrives."""
+    part = min(hop.owed, cell.value)
+    hop.owed -= part
+    x.owed -= part * hop.count
+    cell.value -= part
+    if x.bins != 0:
+        link_bin_at(x.bins, w.b).arrived += part * hop.packets
+
+
+@compiled
 def depart(w, x, room):
     """Send at most `room` bits in the order of their arrival; returns how many could be more."""
     left = room
     while x.head <= w.k:
-        row = queue_cell(w, w.bits, x.head, x)
+        row = link_cell(x, x.bits, x.head)
         if row.value > left:
             send_row(w, x, left / row.value, False)
             row.value -= left
             x.backlog_bits -= left
             return 0.0
-        gaps = queue_cell(w, w.gaps, x.head, x)
+        gaps = link_cell(x, x.gaps, x.head)
         if row.value > 0 or gaps.value > 0:
             send_row(w, x, 1.0, gaps.value > 0)
             gaps.value = 0.0
+        if x.head < w.k:  # `drop` needs the hops of this step
+            clear(present(x, x.head), x.n)
         left -= row.value
         x.backlog_bits -= row.value
         row.value = 0.0
         x.head += 1
-        x.head_bits = queue_cell(w, w.bits, x.head, x).value if x.head <= w.k else 0.0
+        x.head_bits = link_cell(x, x.bits, x.head).value if x.head <= w.k else 0.0
     x.backlog = x.backlog_bits = 0.0
     return left
 
@@ -140,28 +174,32 @@ def depart(w, x, room):
 @compiled
 def send_row(w, x, part, gaps):
     """Send a part of the fluid at the head of the queue, and if asked its gaps and marks."""
-    row = (x.head & w.mask) * w.n_hops
+    here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
+    first, hops = x.first, w.hops
     packets = 0.0
-    for h in range(x.first, x.first + x.n):
-        cell = number_at(w.fluid, row + h)
-        hop = hop_at(w.hops, h)
-        moved = cell.value * part
-        cell.value = cell.value - moved if part < 1 else 0.0
-        packets += moved * hop.packets
-        if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
-            send_words(w, x, hop, moved, row + h)
-        pass_fluid(w, hop, moved)
-        if hop.last_data != 0:
-            flow_at(w.flows, hop.flow).reached += moved
-        if gaps:
-            send_gaps(w, x, hop, row + h)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            i = first_of(word, j)
+            word &= word - 1
+            hop = hop_at(hops, first + i)
+            cell = number_at(row, i * column)
+            moved = cell.value * part
+            cell.value = cell.value - moved if part < 1 else 0.0
+            packets += moved * hop.packets
+            if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
+                send_words(w, x, hop, moved, words_of_hop(w, x, x.head, first + i))
+            pass_fluid(w, hop, moved)
+            if hop.last_data != 0:
+                flow_at(w.flows, hop.flow).reached += moved
+            if gaps:
+                send_gaps(w, x, hop, first + i)
     x.backlog -= packets
 
 
 @compiled
-def send_words(w, x, hop, moved, place):
-    """Pass on the header fields of `moved` units of a hop's fluid at a place in its tables."""
-    words = w.words + NUMBER * w.n_words * place
+def send_words(w, x, hop, moved, words):
+    """Pass on the header fields, at the address `words`, of `moved` units of a hop's fluid."""
     if x.in_amounts != 0 and x.departure != 0:
         depart_in_amounts(w, x, hop, moved, words)
     elif hop.has_words != 0:
@@ -169,15 +207,15 @@ def send_words(w, x, hop, moved, place):
 
 
 @compiled
-def send_gaps(w, x, hop, place):
-    """Send the gaps and marks of a hop at a place in its tables."""
-    lost = number_at(w.lost, place)
-    marked = number_at(w.marked, place)
-    merged = number_at(w.merged, place)
+def send_gaps(w, x, hop, h):
+    """Send the gaps and marks of hop `h` at the head of the queue."""
+    lost = hop_cell(x, x.lost, x.head, h)
+    marked = hop_cell(x, x.marked, x.head, h)
+    merged = hop_cell(x, x.merged, x.head, h)
     if lost.value > 0:
-        pass_gaps(w, hop, lost.value, w.lost, w.losses)
+        pass_gaps(w, hop, lost.value, False)
     if marked.value > 0:
-        pass_gaps(w, hop, marked.value, w.marked, w.marks)
+        pass_gaps(w, hop, marked.value, True)
     x.backlog += merged.value
     lost.value = marked.value = merged.value = 0.0
 
@@ -189,7 +227,7 @@ def wait(w, x):
         return 0.0
     gone = 0.0
     if x.head_bits > 0:
-        gone = 1 - queue_cell(w, w.bits, x.head, x).value / x.head_bits
+        gone = 1 - link_cell(x, x.bits, x.head).value / x.head_bits
     return (w.k - x.head + 1 - min(max(gone, 0.0), 1.0)) * w.step
 
 
@@ -228,15 +266,20 @@ def chosen_hop(w, x, total, weight, weight_l4s):
     ECT(1) and for others, `total` together; -1: none."""
     at = uniform(x) * total
     chosen = -1
-    for h in range(x.first, x.first + x.n):
-        amount = arrives(w, h).value
-        if amount > 0:
-            amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
-        if amount > 0:
-            chosen = h
-            at -= amount
-            if at <= 0:
-                break
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            amount = arrives(x, h).value
+            if amount > 0:
+                amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
+            if amount > 0:
+                chosen = h
+                at -= amount
+                if at <= 0:
+                    return chosen
     return chosen
 
 
@@ -244,9 +287,14 @@ def chosen_hop(w, x, total, weight, weight_l4s):
 def l4s_arrivals(w, x):
     """Packets of ECT(1) that arrive in this step from senders."""
     packets = 0.0
-    for h in range(x.first, x.first + x.n):
-        if hop_at(w.hops, h).ect == L4S:
-            packets += arrives(w, h).value
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            if hop_at(w.hops, h).ect == L4S:
+                packets += arrives(x, h).value
     return packets
 
 
@@ -265,9 +313,7 @@ def hit_one(w, x, h):
         return
     hop = hop_at(w.hops, h)
     if hop.ect != 0 and queue_sample_at(x.sample, 0).marks != 0:
-        at = max(x.head, w.k)
-        hop_cell(w, w.marked, at, h).value += 1
-        queue_cell(w, w.gaps, at, x).value += 1
+        put_gap(x, x.marked, max(x.head, w.k), h, 1)
         count_mark(w, x, hop)
         return
     drop_at(w, x, h)
@@ -281,21 +327,18 @@ def drop_at(w, x, h):
     count_drop(w, x, hop)
     if hop.is_ack != 0:
         if x.head <= w.k:
-            hop_cell(w, w.merged, w.k, h).value += hop.count
-            queue_cell(w, w.gaps, w.k, x).value += 1
+            put_gap(x, x.merged, w.k, h, hop.count)
             x.backlog -= hop.count
         return
-    at = max(x.head, w.k)
-    hop_cell(w, w.lost, at, h).value += 1
-    queue_cell(w, w.gaps, at, x).value += 1
+    put_gap(x, x.lost, max(x.head, w.k), h, 1)
     left = 1.0
     k = w.k
     while left > LEAST and k >= x.head:
-        cell = hop_cell(w, w.fluid, k, h)
+        cell = hop_cell(x, x.fluid, k, h)
         part = min(cell.value, left)
         cell.value -= part
         left -= part
-        queue_cell(w, w.bits, k, x).value -= part * hop.bits
+        link_cell(x, x.bits, k).value -= part * hop.bits
         x.backlog_bits -= part * hop.bits
         k -= 1
     hop.owed += left
@@ -349,9 +392,11 @@ def concentration(w, x, packets):
     """The probability that an arrival of this step and one of about the last second are of one
     flow: in a step there are packets of few flows."""
     equal = recent = 0.0
+    here = present(x, w.k)
     for h in range(x.first, x.first + x.n):
-        count, amount = hop_at(w.hops, h).count, arrives(w, h).value
-        mean = number_at(w.recent, h)
+        count = hop_at(w.hops, h).count
+        amount = arrives(x, h).value if holds(here, h - x.first) else 0.0
+        mean = number_at(x.recent, h - x.first)
         mean.value += min(w.step / RECENT, 1.0) * (amount - mean.value)
         equal += count * amount * mean.value
         recent += count * mean.value

@@ -13,7 +13,6 @@ from tcpcc.models.fluid import fluid_records as r
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
-    from tcpcc.models.layout import Route
     from tcpcc.queues.discipline import Discipline
     from tcpcc.scenario.resolve import ResolvedFlow
 
@@ -65,10 +64,9 @@ class PacketLinkMemory:
             self.pool["hop"] = columns[self.pool["hop"]]
 
 
-def lay_out_packets_of_hop(row: Any, flow: ResolvedFlow, route: Route) -> None:
+def lay_out_packets_of_hop(row: Any, flow: ResolvedFlow) -> None:
     """Write what a link of whole packets reads of a hop."""
     row["size"] = row["bits"] / row["packets"] / 8
     row["traffic_class"] = flow.spec.traffic_class
-    row["hold"] = route.base_rtt
     if row["is_ack"] and not isinstance(flow.spec, CBR):
         row["hold"] = flow.spec.transport.delayed_ack

@@ -8,9 +8,10 @@ fluid that it was made of. Work is per packet, so that only such links have this
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined
+from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
+from tcpcc.models.bit_sets import clear
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import (
     mix_words,
@@ -26,16 +27,16 @@ from tcpcc.models.fluid.fluid_records import (
     flow_at,
     hop_at,
     hop_cell,
+    link_cell,
     need_reach,
     packet_at,
     packet_link_at,
     pass_fluid,
     pass_gaps,
-    queue_cell,
+    present,
 )
-from tcpcc.models.header_layout import note_words
+from tcpcc.models.header_layout import hide_words, note_words
 from tcpcc.models.notes import note_state
-from tcpcc.models.packet.headers import hide_words
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
 ROUNDING = 1e-9  # packets
@@ -67,11 +68,11 @@ def gather_fluid(w, x, now):
     n = 0
     for h in range(x.first, x.first + x.n):
         hop = hop_at(w.hops, h)
-        cell = hop_cell(w, w.fluid, w.k, h)
+        cell = hop_cell(x, x.fluid, w.k, h)
         if cell.value > 0:
             if hop.has_words != 0:
-                words = words_of_hop(w, w.k, h)
-                mix_words(w, words, words_carried(w, h), hop.carry, cell.value)
+                words = words_of_hop(w, x, w.k, h)
+                mix_words(w, words, words_carried(w, x, h), hop.carry, cell.value)
             hop.carry += cell.value
             hop.fed_at = now
             cell.value = 0.0
@@ -99,19 +100,20 @@ def draw_due(w, x, n):
 def take_gaps(w, x):
     """Gaps and marks of earlier links follow the packets with which they have come."""
     p = packet_link_at(x.packets, 0)
-    gaps = queue_cell(w, w.gaps, w.k, x)
+    gaps = link_cell(x, x.gaps, w.k)
     for h in range(x.first, x.first + x.n):
         hop = hop_at(w.hops, h)
         if gaps.value > 0:
-            lost = hop_cell(w, w.lost, w.k, h)
-            marked = hop_cell(w, w.marked, w.k, h)
+            lost = hop_cell(x, x.lost, w.k, h)
+            marked = hop_cell(x, x.marked, w.k, h)
             if lost.value > 0:
                 leave_gap(w, p, hop, lost.value)
             hop.marks += marked.value
             lost.value = marked.value = 0.0
-        hop_cell(w, w.hop_waits, w.k, h).value = hop.waited
+        number_at(x.hop_waits, (w.k & w.mask) * x.n + h - x.first).value = hop.waited
         need_reach(w, x, hop.waited * w.per_second)
     gaps.value = 0.0
+    clear(present(x, w.k), x.n)
 
 
 @compiled
@@ -120,7 +122,7 @@ def leave_gap(w, p, hop, n):
     if hop.newest != 0:
         packet_at(p.pool, hop.newest).lost += n
     else:
-        pass_gaps(w, hop, n, w.lost, w.losses)
+        pass_gaps(w, hop, n, False)
 
 
 @compiled
@@ -200,7 +202,7 @@ def enter(w, x, p, h, time):
     q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = math.nan
     if not refused:
         if x.rule != 0:
-            words = words_carried(w, h)
+            words = words_carried(w, x, h)
             show_packet(x, p, hop, hop.marks, words, time)
             q.full = 1.0 if full else 0.0
             apply_discipline(x, w.b)
@@ -244,7 +246,7 @@ def drop_stored_packet(w, x, place):
     if hop.is_ack != 0:
         hop.held += packet.amount
     else:
-        pass_gaps(w, hop, packet.amount + packet.lost, w.lost, w.losses)
+        pass_gaps(w, hop, packet.amount + packet.lost, False)
 
 
 @not_inlined
@@ -344,9 +346,9 @@ def send_on_link(w, x, p, place, time):
     if hop.last_data != 0:
         flow_at(w.flows, hop.flow).reached += amount
     if packet.marks > 0:
-        pass_gaps(w, hop, packet.marks, w.marked, w.marks)
+        pass_gaps(w, hop, packet.marks, True)
     if packet.lost > 0:
-        pass_gaps(w, hop, packet.lost, w.lost, w.losses)
+        pass_gaps(w, hop, packet.lost, False)
     if x.bins != 0:
         b = link_bin_at(x.bins, w.b)
         b.sent_bits += BITS * hop.size

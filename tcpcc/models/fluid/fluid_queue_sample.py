@@ -1,8 +1,7 @@
 """What a discipline sees of its link: the sample, for an amount of fluid or for a packet."""
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.header_layout import show_words
-from tcpcc.models.packet.headers import hide_words
+from tcpcc.models.header_layout import hide_words, show_words
 from tcpcc.models.queue_memory import queue_sample_at
 
 

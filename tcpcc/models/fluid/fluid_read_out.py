@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.engine.jit import INTERPRETED
-from tcpcc.models.bins import LINK_BIN
 from tcpcc.models.conversation_items import recorded_items
+from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import states_of_flows
 from tcpcc.models.queue_memory import recorded_states
 from tcpcc.results import Run
@@ -26,6 +26,7 @@ from tcpcc.results.recording import (
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
+    from tcpcc.models.fluid.fluid_case import FluidCase
     from tcpcc.models.fluid.fluid_world import FluidWorld
 
 
@@ -42,50 +43,90 @@ def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
     return Run(record, scenario=world.scenario)
 
 
-def series_by_name(
-    world: FluidWorld, names: Iterable[str]
+def columns_by_name(
+    world: FluidWorld, names: Collection[str], cases: Sequence[FluidCase], of: Of
 ) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
-    """Series and facts of the recorded flows and links, shaped as in a record, and the name of the
-    scenario's flow of each row."""
-    series = recorded_series(world)
-    kept = [world.resolved.rows[k] for k in world.recorded]
+    """Series and facts of the recorded flows and links of the worlds of some scenarios of one kind,
+    shape [world, ...] and then as in a record; and the name of the scenario's flow of each row.
+
+    Args:
+        world: of the first scenario.
+        names: of series of `FlowSeries` and `LinkSeries`, and "time", "capacity", "count",
+            "packet_size".
+        cases, of: as in `FluidWorld.write_numbers`.
+    """
+    kept = [world.case.rows[k] for k in world.recorded]
+    ends = _ends(world)
+    rates = [tuple(link.rate for link in case.resolved.links) for case in cases]
+    alike = dict(zip(rates, cases, strict=True))  # a case with changes is alone
+    capacity = {key: capacities(case.resolved, ends) for key, case in alike.items()}
     found = {
-        **vars(series.flows), **vars(series.links), "time": series.time,
-        "capacity": capacities(world.resolved, series.time),
+        "time": ends, "capacity": np.stack([capacity[key] for key in rates]),
         "count": np.array([row.spec.count for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
-    return {name: found[name] for name in names}, [row.owner for row in kept]
+    found |= _binned(world, [name for name in names if name not in found], of)
+    return found, [row.owner for row in kept]
 
 
 def recorded_series(world: FluidWorld) -> Series:
     """The series of the run."""
-    n, scenario, kept = world.n_bins, world.scenario, world.recorded
-    ends = np.minimum(scenario.interval * np.arange(1, n + 1), scenario.duration)
-    widths = np.diff(ends, prepend=0.0)[:, None]
+    n, kept = world.n_bins, world.recorded
     totals = _totals(world)
-    bins = world.flow_bins[: len(kept)].T
+    marks = ["marks"] if world.hops["ect"].any() else []
+    found = _binned(world, [*WINDOWS, *AMOUNTS, *OF_LINKS, *marks], alone)
+    found = {name: values[0] for name, values in found.items()}
+    ends = _ends(world)
     on = ~(ends[:, None] > totals["finished"][kept])
     flows = FlowSeries(
-        **{name: np.where(on, bins[name], np.nan) for name in ("cwnd", "ssthresh", "rtt")},
-        **{name: bins[name] * _counts(world)[kept] for name in AMOUNTS},
+        **{name: found[name] for name in (*WINDOWS, *AMOUNTS)},
         **{name: totals[name][kept] for name in ("timeouts", "loss_events", "finished")},
         controller_states=states_of_flows(world.resolved.rows, kept, world.notes, slice(0, n), on),
     )
-    recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
-    found = {name: np.zeros((n, len(recorded))) for name in LINK_BIN.names or ()}
-    for column, index in enumerate(recorded):
-        if index in world.place:
-            for name, series in found.items():
-                series[:, column] = world.link_bins[name][world.place[index]]
     links = LinkSeries(
-        queue=found["waiting"] / widths,
-        busy=found["busy"] / widths,
-        **{name: found[name] for name in ("queue_max", "arrived", "drops", "sent_bits")},
-        marks=found["marks"] if world.hops["ect"].any() else None,
+        **{name: found[name] for name in OF_LINKS},
+        marks=found.get("marks"),
         states=recorded_states(world.resolved.links, world.queues, slice(0, n)),
     )
     return Series(ends, flows, links, items=recorded_items(world), totals=totals)
+
+
+WINDOWS = ("cwnd", "ssthresh", "rtt")
+OF_LINKS = ("queue", "busy", "queue_max", "arrived", "drops", "sent_bits")
+
+
+def _ends(world: FluidWorld) -> NDArray[np.float64]:
+    """Ends of the bins, s."""
+    scenario = world.scenario
+    return np.minimum(scenario.interval * np.arange(1, world.n_bins + 1), scenario.duration)
+
+
+def _binned(world: FluidWorld, names: Iterable[str], of: Of) -> dict[str, NDArray[np.float64]]:
+    """Series of recorded flows and links by name, shape [world, time, row or link]."""
+    ends, kept, counts = _ends(world), world.recorded, _counts(world)[world.recorded]
+    widths = np.diff(ends, prepend=0.0)[:, None]
+    flows = of(world.flow_bins)[:, : len(kept)].transpose(0, 2, 1)
+    recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
+    n = len(world.resolved.flows)
+    finished = np.full((len(flows), len(world.case.rows)), math.nan)
+    finished[:, :n] = of(world.flows)["finished"][:, :n]
+    finished = finished[:, None, kept]
+    found = {}
+    for name in names:
+        if name in WINDOWS:
+            found[name] = flows[name].copy()
+            found[name][ends[:, None] > finished] = np.nan
+        elif name in AMOUNTS:
+            found[name] = flows[name] * counts
+        else:
+            series = of(world.link_bins)["waiting" if name == "queue" else name]
+            found[name] = values = np.zeros((len(series), world.n_bins, len(recorded)))
+            for column, index in enumerate(recorded):
+                if index in world.place:
+                    values[:, :, column] = series[:, world.place[index]]
+            if name in ("queue", "busy"):
+                values /= widths
+    return found
 
 
 def _counts(world: FluidWorld) -> np.ndarray:

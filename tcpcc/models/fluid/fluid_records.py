@@ -1,55 +1,65 @@
 """The records of the fluid model, and the tables of what is on its way.
 
 A table has a row for each step of the recent past and the near future (a ring: row ``k & mask`` for
-step `k`) and a column for each flow or hop. A hop is a link on the path of one flow; the hops of a
-link are neighbouring columns, so that a link reads one stretch of memory for each step.
+step `k`) and a column for each flow or hop. A hop is a link on the path of one flow. Each link has
+tables of its hops with as many rows as its delays need. A set for each row holds the hops and flows
+that have something in it: a step costs nothing for others. Columns are contiguous in memory, since
+what is active in a step is mostly active in the next one, too.
 """
 
 from tcpcc.engine.jit import accessor, compiled, number_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.models.bit_sets import put_member, words_for
 from tcpcc.models.notes import NOTE_FIELDS
 from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 NUMBER = 8  # bytes
 LEAST = 1e-12  # packets; less is rounding error
+SPARE = 8  # numbers after a column: columns a power of two apart would compete in the cache
+BETWEEN = SPARE + 1  # from a ring's mask to the length of a column
 
 #: Status of a flow, and of a place of conversations: none, or one whose packets are to return.
 WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
-#: Tables over hops: packets of fluid, dropped packets and marked packets that arrive at a step, and
-#: dropped ACKs, whose news the next ACK has; queueing delays at links of whole packets.
-HOP_TABLES = ("fluid", "lost", "marked", "merged", "hop_waits")
-#: Tables of header fields over hops: of what arrives at a step, and of what is no packet yet.
-WORDS_OF_HOPS = ("words", "carried_words")
-#: Rows over hops: packets of senders that arrive in this step, and their mean of the last second.
-OF_HOPS = ("arrives", "recent")
-#: Tables over links: queueing delay of what leaves at the end of a step, s; bits that arrived at a
-#: step and have not left; number of gaps and marks among them.
-QUEUE_TABLES = ("waits", "bits", "gaps")
-#: Tables over flows: delivered, lost and marked packets of which the sender learns at a step;
-#: totals at its end: packets sent, retransmitted, and known to be delivered.
-FLOW_TABLES = ("acked", "losses", "marks", "sent_by", "repaired_by", "delivered_by")
-#: Further totals, of flows whose controller reads fields of single packets (`OF_PACKETS`).
-PACKET_FIELDS = ("pipe_at", "lost_by", "limited_at")
+#: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive
+#: at a step, and dropped ACKs, whose news the next ACK has.
+HOP_COLUMNS = ("fluid", "lost", "marked", "merged")
+#: Tables of a link: bits that arrived at a step and have not left, number of gaps and marks among
+#: them, the set of hops (numbered from its first one) that have any of it, their header fields, and
+#: queueing delays of whole packets. Single rows over hops: packets of senders that arrive in this
+#: step, their mean of the last second, header fields of what is no packet yet.
+LINK_TABLES = (
+    "bits", "gaps", "present", *HOP_COLUMNS, "hop_words", "hop_waits", "arrives", "recent",
+    "carried_words",
+)  # fmt: skip
+#: Tables over flows: delivered, lost and marked packets of which the sender learns at a step.
+FLOW_COLUMNS = ("acked", "losses", "marks")
+#: Tables of the world: the set of flows that have any of it, and header fields; queueing delays of
+#: what leaves the links at the end of a step, s. Single rows: the set of flows that act in this
+#: step even if nothing returns; header fields of SYNs, and those that are being written.
+WORLD_TABLES = (*FLOW_COLUMNS, "returned", "returned_words", "waits", "awake", "syn_words",
+                "own_words")  # fmt: skip
 #: Tables that are written at the present step only; others have rows of the near future.
-OF_PAST = ("waits", "hop_waits", "bits", "sent_by", "repaired_by", "delivered_by")
+OF_PAST = ("waits", "hop_waits", "history")
+#: Totals of a flow at the end of a step: packets sent and retransmitted (of a sender with SACK);
+#: those that a controller reads which reads fields of single packets (`OF_PACKETS`).
+SENT_BY, REPAIRED_BY, DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, N_TOTALS = range(7)
 
 #: What a world may need: `need` is this, or the number + 1 of a workload that has no free place.
 LONGER_TABLES = -1
 
 WORLD = record_dtype(
     {
-        "step": float, "per_second": float, "k": int, "end": int, "mask": int,
+        "step": float, "per_second": float, "k": int, "end": int,
+        "mask": int,  # of tables of the past, and of those over flows
         "steps_per_bin": int, "b": int,
         "flows": int, "n_flows": int, "hops": int, "n_hops": int, "queues": int, "n_queues": int,
         "changes": int, "next_change": int, "n_changes": int, "need": int, "first_place": int,
         "conversations": int, "next_conversation": int, "n_conversations": int, "items": int,
         "kinds": int, "loads": int,
-        "nowhere": int,  # address of a number that is of no meaning
-        "n_words": int, "words": int, "returned_words": int, "own_words": int, "syn_words": int,
-        "carried_words": int,
-        **{name: int for name in (*HOP_TABLES, *OF_HOPS, *QUEUE_TABLES, *FLOW_TABLES)},
-        "acts_at": int,  # address of the step at which each flow acts if nothing returns
+        "n_words": int, **dict.fromkeys(WORLD_TABLES, int),
+        # address of the step at which each flow that rests acts if nothing returns; the least one
+        "acts_at": int, "soonest": int,
         **dict(STREAM_FIELDS),
     }
 )  # fmt: skip
@@ -121,8 +131,8 @@ RECORD: dict[str, type] = {
     "reached_before": float, "timeouts": int, "loss_events": int,
     **NOTE_FIELDS,
 }  # fmt: skip
-#: Table of the packet fields and stamps of a flow; `stamps`: address of the places in its state of
-#: each stamp that a packet takes along, and of where it is given back.
+#: Table of the totals and stamps of a flow; `stamps`: address of the places in its state of each
+#: stamp that a packet takes along, and of where it is given back.
 HISTORY: dict[str, type] = {
     "reads_packets": int, "n_history": int, "stamps": int, "n_stamps": int,
 }  # fmt: skip
@@ -151,17 +161,16 @@ OF_KIND: dict[str, type] = {
     "delay": int, "before": float, "packets": float, "bits": float, "size": float,
     "traffic_class": float, "hold": float,
 }  # fmt: skip
-#: `next`: the flow's next hop, or -1. Of a unit of fluid `draws` packets belong to its sender and
-#: the others to the flows that the sender stands for, `count`. Queueing delays are in the column
-#: `place` of the table `waits`, which has `stride` columns; fluid goes to the column at the address
-#: `into`, of a table with `wide` columns. `repeats`: the path has crossed its link before.
+#: `next`: the flow's next hop, or -1, and `next_link` its link. Of a unit of fluid `draws` packets
+#: belong to its sender and the others to the flows that the sender stands for, `count`. Queueing
+#: delays are in the column `place` of the table `waits`, which has `stride` columns. `repeats`: the
+#: path has crossed its link before.
 #: `has_words`: its fluid has header fields; `sees`: the link's discipline reads them.
 #: `from_outside`: of a hybrid's packets.
 HOP_PATH: dict[str, type] = {
-    "flow": int, "next": int, "queue": int, "is_tcp": int, "is_ack": int, "repeats": int,
-    "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
-    "waits": int, "stride": int, "place": int, "into": int, "wide": int, "has_words": int,
-    "sees": int, "from_outside": int,
+    "flow": int, "next": int, "next_link": int, "queue": int, "is_tcp": int, "is_ack": int,
+    "repeats": int, "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
+    "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of
 #: its last arrival; fluid of dropped ACKs, which the next ACK acknowledges, and marks for the next
@@ -188,6 +197,7 @@ QUEUE = record_dtype(
         ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
         ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
         ("reach", int), ("outside", float), ("due", float),
+        ("mask", int), *((name, int) for name in LINK_TABLES),
         ("arrived", float), ("room", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip
@@ -218,39 +228,85 @@ kind_at, load_at = map(accessor, (KIND, LOAD))
 
 
 @compiled
-def hop_cell(w, table, k, hop):
-    """The number of a hop in a table at step `k`."""
-    return number_at(table, (k & w.mask) * w.n_hops + hop)
+def hop_cell(x, table, k, hop):
+    """The number of a hop in a table of its link at step `k`."""
+    return number_at(row_of(x, table, k), (hop - x.first) * (x.mask + BETWEEN))
 
 
 @compiled
-def queue_cell(w, table, k, x):
-    """The number of a link in a table at step `k`."""
-    return number_at(table, (k & w.mask) * w.n_queues + x.column)
+def row_of(x, table, k):
+    """Address of the first number of step `k` in a table of a link; the others are a column each
+    from it."""
+    return table + NUMBER * (k & x.mask)
 
 
 @compiled
-def flow_cell(w, table, k, f):
+def link_cell(x, table, k):
+    """The number in a table of a link at step `k`."""
+    return number_at(table, k & x.mask)
+
+
+@compiled
+def wait_at(w, x):
+    """The queueing delay of what leaves a link at the end of this step."""
+    return number_at(w.waits, (w.k & w.mask) * w.n_queues + x.column)
+
+
+@compiled
+def flow_cell(w, table, k, flow):
     """The number of a flow in a table at step `k`."""
-    return number_at(table, (k & w.mask) * w.n_flows + f.index)
+    return number_at(table, flow * (w.mask + BETWEEN) + (k & w.mask))
+
+
+@compiled
+def present(x, k):
+    """The set of places of hops that have something in the tables of a link at step `k`."""
+    return x.present + NUMBER * words_for(x.n) * (k & x.mask)
+
+
+@compiled
+def returned(w, k):
+    """The set of flows to which something returns at step `k`."""
+    return w.returned + NUMBER * words_for(w.n_flows) * (k & w.mask)
 
 
 @compiled
 def pass_fluid(w, hop, amount):
     """Add an amount of fluid to the table of the next hop, or of the sender, as late as it gets
     there."""
-    number_at(hop.into, ((w.k + hop.delay) & w.mask) * hop.wide).value += amount
+    k = w.k + hop.delay
+    if hop.next >= 0:
+        put_fluid(queue_at(w.queues, hop.next_link), k, hop.next, amount)
+    elif hop.is_tcp != 0:
+        flow_cell(w, w.acked, k, hop.flow).value += amount
+        put_member(returned(w, k), hop.flow)
 
 
 @compiled
-def pass_gaps(w, hop, amount, hops, flows):
-    """As `pass_fluid`, for dropped and marked packets."""
-    row = (w.k + hop.delay) & w.mask
+def put_fluid(x, k, hop, amount):
+    """Let an amount of fluid arrive at a hop of the link `x` at step `k`."""
+    hop_cell(x, x.fluid, k, hop).value += amount
+    put_member(present(x, k), hop - x.first)
+
+
+@compiled
+def pass_gaps(w, hop, n, marked):
+    """As `pass_fluid`, for `n` packets that are dropped, or marked."""
+    k = w.k + hop.delay
     if hop.next >= 0:
-        number_at(hops, row * w.n_hops + hop.next).value += amount
-        number_at(w.gaps, row * w.n_queues + hop_at(w.hops, hop.next).queue).value += 1
+        x = queue_at(w.queues, hop.next_link)
+        put_gap(x, x.marked if marked else x.lost, k, hop.next, n)
     elif hop.is_tcp != 0:
-        number_at(flows, row * w.n_flows + hop.flow).value += amount
+        flow_cell(w, w.marks if marked else w.losses, k, hop.flow).value += n
+        put_member(returned(w, k), hop.flow)
+
+
+@compiled
+def put_gap(x, table, k, hop, n):
+    """Put `n` packets into the table of gaps or marks of a hop of the link `x` at step `k`."""
+    hop_cell(x, table, k, hop).value += n
+    link_cell(x, x.gaps, k).value += 1
+    put_member(present(x, k), hop - x.first)
 
 
 @compiled
@@ -262,20 +318,26 @@ def need_reach(w, x, waits):
 
 
 @compiled
-def arrives(w, hop):
+def arrives(x, hop):
     """The packets of its sender that arrive at a hop in this step."""
-    return number_at(w.arrives, hop)
+    return number_at(x.arrives, hop - x.first)
 
 
 @compiled
-def then(w, table, f, at):
-    """The value that a flow had in a table of totals at step `at`, a real number; interpolated."""
+def then(w, f, total, at):
+    """A total of a flow at step `at`, a real number; interpolated."""
     if at <= 0:
         return 0.0
     at = max(at, float(w.k - w.mask))  # the table reaches back no further
     k = int(at)
     part = at - k
-    here = flow_cell(w, table, k, f).value
+    here = total_at(w, f, total, k).value
     if part == 0.0 or k + 1 >= w.k:
         return here
-    return here + part * (flow_cell(w, table, k + 1, f).value - here)
+    return here + part * (total_at(w, f, total, k + 1).value - here)
+
+
+@compiled
+def total_at(w, f, total, k):
+    """A total of a flow at the end of step `k`."""
+    return number_at(f.history, (k & w.mask) * f.n_history + total)

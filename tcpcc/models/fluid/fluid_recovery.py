@@ -18,7 +18,7 @@ detection needs, or because a retransmission is lost.
 
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import then
+from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, SENT_BY, then
 from tcpcc.models.fluid.fluid_sample import fill_common, history_of, outstanding
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import LAWS
@@ -76,10 +76,10 @@ def note_holes(f, a, n):
 def report_lost(w, f, now, n):
     """Call ``on_lost_packet`` for each lost packet."""
     a = fill_common(f, now)
-    at = w.k - f.rtt * w.per_second
-    a.rate_delivered = f.delivered - then(w, w.delivered_by, f, at)
     a.transmits = 1.0
     if f.reads_packets != 0:
+        at = w.k - f.rtt * w.per_second
+        a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
         history_of(w, f, a, at)
     while n > HALF:
         apply_rule(f, f.on_lost_packet)
@@ -96,8 +96,8 @@ def is_repair(w, f, before, share):
         overlap = min(f.high_ack, f.repair_at) - max(before, f.repair_at - 1)
         return overlap > 0 and uniform(w) < overlap * share
     at = max(w.k - f.rtt * w.per_second, 1.0)
-    sent = then(w, w.sent_by, f, at + 1) - then(w, w.sent_by, f, at - 1)
-    again = then(w, w.repaired_by, f, at + 1) - then(w, w.repaired_by, f, at - 1)
+    sent = then(w, f, SENT_BY, at + 1) - then(w, f, SENT_BY, at - 1)
+    again = then(w, f, REPAIRED_BY, at + 1) - then(w, f, REPAIRED_BY, at - 1)
     return again > 0 and uniform(w) * sent < again
 
 

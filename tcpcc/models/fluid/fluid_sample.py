@@ -4,11 +4,20 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import NUMBER, PACKET_FIELDS, hop_at, then
+from tcpcc.models.fluid.fluid_records import (
+    DELIVERED_BY,
+    LIMITED_AT,
+    LOST_BY,
+    N_TOTALS,
+    PIPE_AT,
+    REPAIRED_BY,
+    SENT_BY,
+    hop_at,
+    then,
+    total_at,
+)
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.rules import sample_at
-
-N_PACKET_FIELDS = len(PACKET_FIELDS)
 
 
 @compiled
@@ -59,7 +68,7 @@ def fill_packet_fields(w, f, now, a):
     """Fill in the fields of the newest packet that has returned; it was sent one RTT ago."""
     at = w.k - f.rtt * w.per_second
     a.rate_interval = f.rtt
-    a.rate_delivered = f.delivered - then(w, w.delivered_by, f, at)
+    a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
     a.delivery_rate = a.rate_delivered / f.rtt if f.rtt > 0 else 0.0
     a.owd = f.owd
     history_of(w, f, a, at)
@@ -68,25 +77,29 @@ def fill_packet_fields(w, f, now, a):
 @compiled
 def history_of(w, f, a, at):
     """Fields that describe the moment `at`, in steps, at which a packet was sent."""
-    row = f.history + NUMBER * (max(int(at), 0) & w.mask) * f.n_history
-    a.lost_inflight = number_at(row, 0).value
-    a.lost = f.lost - number_at(row, 1).value
-    a.app_limited = number_at(row, 2).value
+    k = max(int(at), 0)
+    a.lost_inflight = total_at(w, f, PIPE_AT, k).value
+    a.lost = f.lost - total_at(w, f, LOST_BY, k).value
+    a.app_limited = total_at(w, f, LIMITED_AT, k).value
     for i in range(f.n_stamps):
         given = number_at(f.state + index_at(f.stamps, 2 * i + 1).at, 0)
-        given.value = number_at(row, N_PACKET_FIELDS + i).value
+        given.value = total_at(w, f, N_TOTALS + i, k).value
 
 
 @compiled
 def note_history(w, f, k, limited):
-    """Keep what describes the packets sent in step `k`."""
-    row = f.history + NUMBER * (k & w.mask) * f.n_history
-    number_at(row, 0).value = in_flight(f)
-    number_at(row, 1).value = f.lost
-    number_at(row, 2).value = limited
+    """Keep the totals at the end of step `k`, and what describes the packets sent in it."""
+    total_at(w, f, SENT_BY, k).value = f.sent
+    total_at(w, f, REPAIRED_BY, k).value = f.retransmitted
+    if f.reads_packets == 0:
+        return
+    total_at(w, f, DELIVERED_BY, k).value = f.delivered
+    total_at(w, f, PIPE_AT, k).value = in_flight(f)
+    total_at(w, f, LOST_BY, k).value = f.lost
+    total_at(w, f, LIMITED_AT, k).value = limited
     for i in range(f.n_stamps):
         kept = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
-        number_at(row, N_PACKET_FIELDS + i).value = kept.value
+        total_at(w, f, N_TOTALS + i, k).value = kept.value
 
 
 @compiled

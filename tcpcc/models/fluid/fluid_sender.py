@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
+from tcpcc.models.bit_sets import drop_member, put_member
 from tcpcc.models.fluid.fluid_amounts import arrive_alone
 from tcpcc.models.fluid.fluid_conversations import drain, forget, run_application
 from tcpcc.models.fluid.fluid_fields import read_words, write_words
@@ -25,8 +26,9 @@ from tcpcc.models.fluid.fluid_records import (
     WAITING,
     flow_cell,
     hop_at,
-    hop_cell,
+    put_fluid,
     queue_at,
+    returned,
 )
 from tcpcc.models.fluid.fluid_recovery import (
     HALF,
@@ -55,39 +57,55 @@ from tcpcc.transport.flow_record import CBR, OPEN, RECOVERY, window_at
 from tcpcc.transport.rules import apply_cut, apply_growth, apply_rule, is_limited, pause
 
 ROUNDING = 1e-9  # packets
-NEVER = 1e18  # steps
+NEVER = 10**18  # steps
 
 
 @compiled
 def step_sender(w, f, now):
     """What flow `f` does in step ``w.k``."""
-    index_at(w.acts_at, f.index).at = w.k + 1
     if f.rwnd != f.next_rwnd:
         move_window(f)
     if f.status == RUNNING:
         if f.kind == CBR:
             send_at_rate(w, f, now)
         else:
-            if f.acted < w.k - 1:
+            if f.acted < w.k - 1 and f.n_history > 0:
                 note_rest(w, f)
-            returned = take_returned(w, f, now)
+            acked = take_returned(w, f, now)
             if f.last_item != 0:
                 run_application(w, f, now)
                 if f.conversation != 0 and ends_now(w, f, now):
                     return
             act_on_timers(w, f, now)
-            send_fluid(w, f, now, returned)
-    elif f.status < RUNNING:
+            send_fluid(w, f, now, acked)
+    elif f.status == DRAINING:
+        drain(w, f)
+    else:
+        let_lie(w, f)
+        wait_to_open(w, f, now)
+
+
+@compiled
+def wait_to_open(w, f, now):
+    """Open a flow whose time has come; before this and after its end it rests."""
+    if f.status < RUNNING:
         if f.last_item != 0 and (f.status == OPENING or (f.conversation == 0 and now >= f.start)):
             run_application(w, f, now)
         if now >= f.start:
             open_flow(w, f, now)
         else:
             rest(w, f, min(f.start, f.write_at))
-    elif f.status == DRAINING:
-        drain(w, f)
     else:
         rest(w, f, math.inf)
+
+
+@compiled
+def let_lie(w, f):
+    """What returns to a flow that is not open stays in the tables: the next connection at its place
+    gets it after a turn of the tables, at most `fluid_conversations.ROUNDING`."""
+    acked, losses = flow_cell(w, w.acked, w.k, f.index), flow_cell(w, w.losses, w.k, f.index)
+    if acked.value > 0 or losses.value > 0:
+        put_member(returned(w, w.k), f.index)
 
 
 @not_inlined
@@ -108,8 +126,11 @@ def move_window(f):
 @compiled
 def rest(w, f, until):
     """If nothing returns, the flow acts again in the step before the time `until`."""
-    k = int(min(until * w.per_second, NEVER)) - 1
-    index_at(w.acts_at, f.index).at = max(k, w.k + 1)
+    k = int(min(until * w.per_second, float(NEVER))) - 1
+    if k > w.k + 1:
+        index_at(w.acts_at, f.index).at = k
+        w.soonest = min(w.soonest, k)
+        drop_member(w.awake, f.index)
 
 
 @compiled
@@ -135,7 +156,7 @@ def note_rest(w, f):
     if outstanding(f) <= ROUNDING:
         first = max(first, w.k - int(2 * (f.max_rtt + f.noise) * w.per_second) - 2)
     for k in range(first, w.k):
-        note_totals(w, f, k)
+        note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)
 
 
 @compiled
@@ -216,13 +237,17 @@ def waits_now(w, f):
 @compiled
 def take_returned(w, f, now):
     """What has returned in this step: delivered, lost and marked packets. Returns the first."""
-    acked_cell = flow_cell(w, w.acked, w.k, f)
-    losses_cell = flow_cell(w, w.losses, w.k, f)
-    marks_cell = flow_cell(w, w.marks, w.k, f)
+    acked_cell = flow_cell(w, w.acked, w.k, f.index)
+    losses_cell = flow_cell(w, w.losses, w.k, f.index)
+    marks_cell = flow_cell(w, w.marks, w.k, f.index)
     a, n, marks = acked_cell.value, losses_cell.value, marks_cell.value
     if a <= 0 and n <= 0:
         return 0.0
-    acked_cell.value = losses_cell.value = marks_cell.value = 0.0
+    acked_cell.value = 0.0
+    if n > 0:  # what is not written needs no memory
+        losses_cell.value = 0.0
+    if marks > 0:
+        marks_cell.value = 0.0
     before = f.high_ack
     f.high_ack += a + n
     old = 0.0  # delivered packets that were sent before a timeout
@@ -404,24 +429,13 @@ def is_held_back(f, out):
 
 
 @compiled
-def note_totals(w, f, k):
-    """Note the totals of step `k`."""
-    sent, repaired = flow_cell(w, w.sent_by, k, f), flow_cell(w, w.repaired_by, k, f)
-    sent.value, repaired.value = f.sent, f.retransmitted
-    if f.reads_packets != 0:
-        flow_cell(w, w.delivered_by, k, f).value = f.delivered
-        note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)
-
-
-@compiled
-def send_fluid(w, f, now, returned):
+def send_fluid(w, f, now, acked):
     """Send what window, pacing and application allow; equation (1)."""
     cwnd = usable_window(f)
     out = outstanding(f)
+    amount = max(cwnd - out, 0.0)
     if f.phase == RECOVERY:
-        amount = room_in_recovery(f, cwnd, out, returned)
-    else:
-        amount = max(cwnd - out, 0.0)
+        amount = room_in_recovery(f, cwnd, out, acked)
     if f.pacing != 0:
         rate = number_at(f.state + f.pacing, 0).value
         if rate < math.inf:
@@ -441,7 +455,8 @@ def send_fluid(w, f, now, returned):
     f.sent += amount
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)
-    note_totals(w, f, w.k)
+    if f.n_history > 0:
+        note_history(w, f, w.k, 1.0 if f.limited_until > f.delivered else 0.0)
     f.acted = w.k
     if amount > 0:
         f.sent_at = now
@@ -476,8 +491,10 @@ def leave_host(w, f, amount):
     if f.n_fields > 0:
         write_words(w, f, amount, index_at(f.route, 0).at if f.n_hops > 0 else -1)
     if f.n_hops > 0:
-        hop_cell(w, w.fluid, w.k + f.to_first, index_at(f.route, 0).at).value += amount
+        h = index_at(f.route, 0).at
+        put_fluid(queue_at(w.queues, hop_at(w.hops, h).queue), w.k + f.to_first, h, amount)
         return
     f.reached += amount
     if f.kind != CBR:
-        flow_cell(w, w.acked, w.k + f.to_sender, f).value += amount
+        flow_cell(w, w.acked, w.k + f.to_sender, f.index).value += amount
+        put_member(returned(w, w.k + f.to_sender), f.index)

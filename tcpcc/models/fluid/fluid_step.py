@@ -1,12 +1,13 @@
 """The steps of the fluid model: senders, then links in the order in which data pass them."""
 
-from tcpcc.engine.jit import compiled, entry, index_at, number_at
+from tcpcc.engine.jit import compiled, entry, index_at, not_inlined, number_at
+from tcpcc.models.bit_sets import first_of, put_member, words_for
 from tcpcc.models.fluid.fluid_bins import close_bin
 from tcpcc.models.fluid.fluid_conversations import begin_conversations, follow_paths
 from tcpcc.models.fluid.fluid_links import step_queue
 from tcpcc.models.fluid.fluid_packets import step_packets
-from tcpcc.models.fluid.fluid_records import change_at, flow_at, queue_at, world_at
-from tcpcc.models.fluid.fluid_sender import step_sender
+from tcpcc.models.fluid.fluid_records import change_at, flow_at, queue_at, returned, world_at
+from tcpcc.models.fluid.fluid_sender import NEVER, step_sender
 
 
 @compiled
@@ -22,16 +23,19 @@ def step_world(w):
         else:
             number_at(c.address, 0).value = c.value
         w.next_change += 1
+        w.soonest = 0
     if w.next_change > before and w.n_conversations > 0:
         follow_paths(w)
-    row = (w.k & w.mask) * w.n_flows
-    for i in range(w.n_flows):
-        if (
-            index_at(w.acts_at, i).at <= w.k
-            or number_at(w.acked, row + i).value > 0
-            or number_at(w.losses, row + i).value > 0
-        ):
-            step_sender(w, flow_at(w.flows, i), now)
+    if w.k >= w.soonest:
+        wake_flows(w)
+    here = returned(w, w.k)
+    for j in range(words_for(w.n_flows)):
+        word = index_at(w.awake, j).at | index_at(here, j).at
+        index_at(w.awake, j).at = word
+        index_at(here, j).at = 0
+        while word != 0:
+            step_sender(w, flow_at(w.flows, first_of(word, j)), now)
+            word &= word - 1
     for i in range(w.n_queues):
         x = queue_at(w.queues, i)
         if x.packets != 0:
@@ -43,6 +47,18 @@ def step_world(w):
         for i in range(w.n_flows):
             close_bin(w, flow_at(w.flows, i))
         w.b += 1
+
+
+@not_inlined
+def wake_flows(w):
+    """Wake the flows whose time has come, and find the time of the next one."""
+    w.soonest = NEVER
+    for i in range(w.n_flows):
+        at = index_at(w.acts_at, i).at
+        if at <= w.k:
+            put_member(w.awake, i)
+        else:
+            w.soonest = min(w.soonest, at)
 
 
 @entry

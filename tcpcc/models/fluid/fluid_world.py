@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
-from dataclasses import replace
-from functools import cache
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcpcc.engine.jit import Records, address, record_view
-from tcpcc.engine.streams import seed_stream
+from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
+from tcpcc.models.bit_sets import words_for
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.conversation_records import AFTER_ITEM
 from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid import fluid_records as r
+from tcpcc.models.fluid.fluid_case import SHORTEST_REACH, FluidCase
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES, PlaceMemory
 from tcpcc.models.fluid.fluid_counts import with_senders
 from tcpcc.models.fluid.fluid_packet_memory import (
@@ -34,10 +35,10 @@ from tcpcc.models.layout import (
     Route,
     beyond_run,
     packets_in_run,
-    queueing_links,
     route_of,
 )
 from tcpcc.models.limits import warn_of_unread_headers
+from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import Notes
 from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.scenario.traffic import CBR, Flow, Transport
@@ -51,35 +52,14 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
     from tcpcc.transport.recovery.loss_recovery import Recovery
 
-SHORTER = 0.2  # part of a step
-TRIED = 100  # steps
-SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
+#: Laws of recovery that need the packets sent and retransmitted at steps of the past.
+KNOWS_REPAIRS = ("sack", "prr", "rack")
 
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
     "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
     "backoff_limit", "window_decay", "idle_restart",
 )  # fmt: skip
-
-
-def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: float) -> float:
-    """The time step in s: at most 1/`steps` of the shortest base RTT, a whole part of `interval`.
-
-    The RTT is that of the largest packets: smaller ones wait for them. Of the steps that are up to
-    `SHORTER` shorter, it is the one of which the base RTTs are whole multiples most nearly.
-    """
-    closed = [(x, f) for x, f in zip(routes, resolved.rows, strict=True) if f.controller]
-    largest = max((f.spec.packet_size for _, f in closed), default=0)
-    trips = []
-    for route, flow in closed:
-        per_byte = sum(8 / resolved.links[k].rate for k in flow.forward)
-        trips.append(route.base_rtt + per_byte * (largest - flow.spec.packet_size))
-    trip = min([rtt for rtt in trips if rtt > 0], default=interval)
-    least = float(max(math.ceil(interval / (trip / steps) - 1e-9), 1))
-    most = max(least / (1 - SHORTER) // 1, least)
-    parts = np.unique(np.linspace(least, most, int(min(most - least + 1, TRIED))).round())
-    each = np.array([route.base_rtt for route, _ in closed])[:, None] * parts / interval
-    return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
 
 
 def _acks_for(settings: Transport) -> float:
@@ -111,8 +91,17 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["pacing"], row["wake"] = (place_of(controller, x) for x in ("pacing_rate", "wake_at"))
     row["n_stamps"] = len(controller.stamps)
     row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
-    row["n_history"] = len(r.PACKET_FIELDS) + len(controller.stamps)
+    if row["reads_packets"]:
+        row["n_history"] = r.N_TOTALS + len(controller.stamps)
+    elif recovery.law in KNOWS_REPAIRS:
+        row["n_history"] = r.DELIVERED_BY
     return rows
+
+
+@lru_cache(maxsize=1024)
+def _first_random_loss(seed: int) -> float:
+    """Packets x loss rate up to the first random loss at a link."""
+    return -math.log(np.random.default_rng(seed).random())
 
 
 class FluidWorld:
@@ -124,6 +113,9 @@ class FluidWorld:
         controllers: the memory of compiled rules, if several worlds share it.
         resolved: the resolved scenario; then `senders` has no effect. Default: resolve it.
         as_packets: flows of which the links get packets from outside, and which send no fluid.
+
+    Attributes:
+        case: the scenario's numbers; `kept`, `routes`, `step`, `end` and `n_bins` are its own.
     """
 
     def __init__(
@@ -139,14 +131,12 @@ class FluidWorld:
         self.resolved = resolved or with_senders(scenario, senders)
         self.as_packets = set(as_packets)
         warn_of_unread_headers(self.resolved)
-        flows, links, rows = self.resolved.flows, self.resolved.links, self.resolved.rows
-        self.kept = queueing_links(replace(self.resolved, flows=rows))
+        flows, rows = self.resolved.flows, self.resolved.rows
+        self.case = case = FluidCase(scenario, self.resolved, steps)
+        self.kept, self.routes, self.step = case.kept, case.routes, case.step
+        self.end, self.n_bins = case.end, case.n_bins
         self.place = {link: k for k, link in enumerate(self.kept)}
-        self.routes = [route_of(links, f, set(self.kept)) for f in rows]
         self.owner = list(range(len(flows)))  # row of each record of `flows`
-        self.step = step_of(self.resolved, self.routes, scenario.interval, steps)
-        self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)
-        self.end = math.ceil(scenario.duration / self.step - 1e-9)
         self.controllers = (controllers or ControllerMemory()).with_seed(scenario.seed)
         self.queues: dict[int, QueueMemory] = {}
         self.notes: dict[int, Notes] = {}  # of flows whose state is recorded, by row
@@ -167,8 +157,8 @@ class FluidWorld:
         self.hops: Records = np.zeros(0, r.HOP)
         self.columns: dict[tuple[int, int], int] = {}  # of each hop of a flow
         self.ways: list[np.ndarray] = []  # of each flow the columns of its hops
-        self.tables: dict[str, np.ndarray] = {}
-        self.histories: dict[int, np.ndarray] = {}  # of flows whose controller reads packets
+        self.tables: list[dict[str, np.ndarray]] = []  # of the world, then of each link
+        self.histories: dict[int, np.ndarray] = {}  # of flows that keep totals of the past
         self._lay_out_queues()
         for i, flow in enumerate(flows):
             self.lay_out_flow(self.flows, i, i, flow)
@@ -179,15 +169,43 @@ class FluidWorld:
             assert self.conversations is not None
             self.conversations.add_places(load, FIRST_PLACES)
         self.arrange()
+        self.write_numbers([case])
+
+    def write_numbers(self, cases: Sequence[FluidCase], of: Of = alone) -> None:
+        """Write all numbers in which scenarios of one kind differ.
+
+        Args:
+            cases: the scenarios, of this world's kind.
+            of: for an array of this world those of the scenarios' worlds; see `memory_copies`.
+        """
+        w, links, flows, hops = of(self.w)[:, 0], of(self.links), of(self.flows), of(self.hops)
+        seeds = [case.scenario.seed for case in cases]
+        steps = np.array([case.step for case in cases])
+        w["step"], w["per_second"] = steps, 1 / steps
+        w["end"] = [case.end for case in cases]
+        w["steps_per_bin"] = np.rint(self.scenario.interval / steps)
+        seed_streams(w, seeds, "fluid")
+        for k, index in enumerate(self.kept):
+            mine, rows = [case.resolved.links[index] for case in cases], links[:, k]
+            rows["rate"] = [link.rate for link in mine]
+            rows["loss"] = [link.loss for link in mine]
+            rows["limit"] = [link.buffer for link in mine]
+            rows["until_random"] = [_first_random_loss(seed) for seed in seeds]
+            seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
+            if index in self.queues:
+                self.queues[index].write_numbers(mine, seeds, of)
+        for i, flow in enumerate(self.resolved.flows):
+            self.write_flow(flows[:, i], i, cases)
+            routes = [case.routes[i] for case in cases]
+            self.lay_out_delays(flows[:, i], hops, self.ways[i], routes, steps)
+            if flow.is_tcp and i not in self.as_packets:
+                self.controllers.write_numbers([case.rows[i] for case in cases], seeds, of)
 
     def _lay_out_queues(self) -> None:
         for k, index in enumerate(self.kept):
             row, link = self.links[k], self.resolved.links[index]
-            row["rate"], row["loss"], row["limit"] = link.rate, link.loss, link.buffer
             row["in_bytes"], row["size"] = link.buffer_unit == "bytes", 1000.0
             row["column"] = k
-            seed_stream(row, self.scenario.seed, f"link {link.name}: fluid")
-            row["until_random"] = -math.log(np.random.default_rng(self.scenario.seed).random())
             if link.record:
                 row["bins"] = address(self.link_bins[k])
             discipline = link.queue.discipline
@@ -239,7 +257,7 @@ class FluidWorld:
             hop["last_data"] = j == route.n_forward - 1
             if not isinstance(spec, CBR) and not is_ack:
                 hop["ect"] = ECT[spec.transport.ecn]
-            lay_out_packets_of_hop(hop, flow, route)
+            lay_out_packets_of_hop(hop, flow)
         return hops
 
     def arrange(self) -> None:
@@ -259,52 +277,68 @@ class FluidWorld:
         moved[kept] = now
         for memory in self.packet_links.values():
             memory.move_hops(moved)
+        laid_out: dict[int, Records] = {}
         for i in range(len(self.ways), len(self.owner)):
+            if self.owner[i] not in laid_out:
+                laid_out[self.owner[i]] = self.hops_of(self.owner[i])
             route = self.routes[self.owner[i]]
             way = np.array([columns[i, j] for j in range(len(route.links))], np.int64)
             self.ways.append(way)
             row = self.flows[i]
             row["route"], row["n_hops"] = address(way), len(way)
-            self.hops[way] = self.hops_of(self.owner[i])
+            self.hops[way] = laid_out[self.owner[i]]
             self.hops["flow"][way] = i
             if i in self.as_packets:
                 self.hops["draws"][way] = self.hops["is_tcp"][way] = 0
                 self.hops["from_outside"][way] = 1
-            self.lay_out_delays(self.flows[i : i + 1], self.hops, way, route)
         for h, (_, i, j) in enumerate(passed):
             self.ways[i][j] = h
         self.hops["next"] = [
             -1 if i in self.as_packets else columns.get((i, j + 1), -1) for _, i, j in passed
         ]
+        if passed:
+            self.hops["next_link"] = self.hops["queue"][self.hops["next"]]
         of_queue = np.array([queue for queue, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
-        self._lay_out_tables(now, kept)
+        self._lay_out_tables()
         self._lay_out_changes()
 
-    def lay_out_delays(self, row: Any, hops: Any, mine: np.ndarray, route: Route) -> None:
-        """Delays in whole steps: those of the path up to each link are rounded, not each delay."""
-        at, passed, delays = 0, 0.0, []
-        for j, before in enumerate(route.before):
-            passed += before
-            least = at
-            if j and hops["queue"][mine[j]] <= hops["queue"][mine[j - 1]]:
-                least += 1  # this link is served earlier in a step
-            delays.append(max(round(passed / self.step), least) - at)
-            at += delays[-1]
-        last = max(round(route.base_rtt / self.step), at + 1) - at
-        row["to_first"] = delays[0] if delays else 0
-        for h, delay, before in zip(mine, [*delays[1:], last], route.before, strict=False):
-            hops["delay"][h], hops["before"][h] = delay, before / self.step
-        row["to_sender"] = last
-        row["back"] = route.after / self.step
-        row["base"] = route.base_rtt
-        row["one_way"] = sum(route.before[: route.n_forward]) + route.to_receiver
+    def lay_out_delays(
+        self, rows: Any, hops: Any, mine: np.ndarray, routes: Sequence[Route], steps: Any
+    ) -> None:
+        """Delays in whole steps: those of the path up to each link are rounded, not each delay.
+
+        Args:
+            rows: a flow's record in each of several worlds.
+            hops: the hops of these worlds, shape [world, hop], of which the flow has those in the
+                columns `mine`.
+            routes, steps: of the flow in each world, and the time step.
+        """
+        parts = np.array([route.before for route in routes]).T
+        at, passed, delays = 0.0, 0.0, []
+        for j, before in enumerate(parts):
+            passed = passed + before
+            # a link that is served earlier in a step than the one before
+            later = bool(j) and hops["queue"][0, mine[j]] <= hops["queue"][0, mine[j - 1]]
+            delays.append(np.maximum(np.rint(passed / steps), at + later) - at)
+            at = at + delays[-1]
+        base = np.array([route.base_rtt for route in routes])
+        last = np.maximum(np.rint(base / steps), at + 1) - at
+        rows["to_first"] = delays[0] if delays else 0
+        for h, delay, before in zip(mine, [*delays[1:], last], parts, strict=False):
+            hops["delay"][:, h], hops["before"][:, h] = delay, before / steps
+            if not hops["is_ack"][0, h]:
+                hops["hold"][:, h] = base
+        rows["to_sender"] = last
+        rows["back"] = np.array([route.after for route in routes]) / steps
+        rows["base"] = base
+        rows["one_way"] = [sum(x.before[: x.n_forward]) + x.to_receiver for x in routes]
 
     def lay_out_flow(self, rows: Records, k: int, i: int, flow: ResolvedFlow) -> np.ndarray:
-        """Write all that does not depend on its place into record `k` of FLOW records, for row `i`
-        of the scenario; returns the controller's state."""
+        """Write all but its place and `write_flow`'s numbers into record `k` of FLOW records, for
+        row `i` of the scenario; returns the controller's state."""
         spec, controller = flow.spec, flow.controller
         if isinstance(spec, Flow) and controller and i not in self.as_packets:
             recovery = RECOVERIES[flow.recovery]
@@ -316,8 +350,7 @@ class FluidWorld:
             rows[k] = _sender_of(spec.transport, controller, recovery)[0]
         row = rows[k]
         row["index"], row["bins"] = i, address(self.flow_bins[self.bin_row[i]])
-        row["start"], row["count"] = spec.start, flow.spec.count
-        row["stop"] = math.inf if spec.stop is None else spec.stop
+        row["count"] = spec.count
         row["size"] = row["write_at"] = math.inf
         row["finished"] = math.nan
         if i in self.as_packets:
@@ -330,20 +363,13 @@ class FluidWorld:
             row["state"], row["n_on"] = address(times), len(spec.on)
             return times
         assert controller is not None
-        in_run = packets_in_run(self.resolved, flow, self.scenario.duration)
-        row["most"] = max(in_run * row["count"], SENSIBLE)
         state = self.controllers.fill(row, flow)
         self.owned.append(state)
         if flow.recorded_states:
             self.notes[i] = Notes(flow.recorded_states, state.dtype, self.n_bins)
             self.notes[i].fill(row)
-        if spec.size is not None:
-            row["size"] = spec.size
         if spec.writes:
-            row["size"], row["write_at"] = 0.0, spec.start + spec.writes[0][0]
             row["waits"] = AFTER_ITEM
-        jitters = sum(self.resolved.links[k].jitter for k in (*flow.forward, *flow.reverse))
-        row["noise"] = jitters / 2
         if controller.header:
             self.headers.fill_flow(row, controller)
         if controller.on_mark is None:
@@ -353,6 +379,22 @@ class FluidWorld:
             self.owned.append(np.array(stamps))
             row["stamps"] = address(self.owned[-1])
         return state
+
+    def write_flow(self, rows: Records, i: int, cases: Sequence[FluidCase]) -> None:
+        """Write the numbers of row `i` of the scenarios into a flow's record in each world."""
+        specs = [case.rows[i].spec for case in cases]
+        rows["start"] = [spec.start for spec in specs]
+        rows["stop"] = [math.inf if spec.stop is None else spec.stop for spec in specs]
+        if i in self.as_packets or isinstance(specs[0], CBR):
+            return
+        rows["size"] = [math.inf if spec.size is None else spec.size for spec in specs]
+        if specs[0].writes:
+            rows["size"] = 0.0
+            rows["write_at"] = [spec.start + spec.writes[0][0] for spec in specs]
+        packets = [packets_in_run(x.resolved, x.rows[i], x.scenario.duration) for x in cases]
+        rows["most"] = np.maximum(np.array(packets) * specs[0].count, SENSIBLE)
+        path = (*self.resolved.rows[i].forward, *self.resolved.rows[i].reverse)
+        rows["noise"] = [sum(x.resolved.links[k].jitter for k in path) / 2 for x in cases]
 
     def _lay_out_changes(self) -> None:
         """The scheduled changes of links and receive windows, as numbers to be written at a step.
@@ -400,7 +442,8 @@ class FluidWorld:
                     of_flow, hops = self.conversations.models, self.conversations.hops[at]
                     way = np.arange(len(hops))
                 trial = np.zeros(1, r.FLOW), hops.copy()
-                self.lay_out_delays(*trial, way, route_of(links, flow, set(self.kept)))
+                route = route_of(links, flow, set(self.kept))
+                self.lay_out_delays(trial[0], alone(trial[1]), way, [route], self.step)
                 for name in ("to_first", "to_sender", "back", "base", "one_way"):
                     write(spec.at, of_flow, name, at, trial[0][name][0])
                 for h in way:
@@ -413,84 +456,81 @@ class FluidWorld:
     def _lay_out_world(self) -> None:
         """The length of the tables, and all that does not depend on the number of flows."""
         w = self.w[0]
-        w["step"], w["per_second"] = self.step, 1 / self.step
         self.links["reach"] = SHORTEST_REACH
-        w["mask"] = self._rows() - 1
-        w["end"], w["steps_per_bin"] = self.end, round(self.scenario.interval / self.step)
         w["queues"], w["n_queues"] = address(self.links), len(self.links)
         w["items"] = address(self.items)
-        seed_stream(w, self.scenario.seed, "fluid")
 
-    def _rows(self) -> int:
-        """Rows of the tables: a power of two, for the longest round trip of what waits."""
-        delays = max((x.base_rtt for x in self.routes), default=0.0)
-        delays += sum(c.spec.delay or 0.0 for c in self.resolved.changes)
-        self.ahead = math.ceil(delays / self.step) + len(self.kept) + 1
-        reach = self.links["reach"]
-        waits = max((sum(reach[self.place[k]] for k in x.links) for x in self.routes), default=0)
-        return 1 << math.ceil(math.log2(1.5 * (self.ahead + waits) + 64))
+    def _set_rows(self) -> None:
+        """Rows of the tables, for the longest waits so far."""
+        reach = self.links["reach"].tolist()
+        self.w["mask"] = self.case.table_rows(dict(zip(self.kept, reach, strict=True))) - 1
+        self.links["mask"] = [self.case.link_rows(steps) - 1 for steps in reach]
 
-    def _lengthen_tables(self) -> None:
-        """Make room for longer waits."""
-        old, rows = int(self.w["mask"][0]) + 1, self._rows()
-        if rows == old:
-            return
-        k = int(self.w["k"][0])
-        kept = {False: np.arange(old) + k + self.ahead - old, True: np.arange(old) + k - old}
-        self.w["mask"] = rows - 1
+    def _shapes(self) -> Iterator[tuple[Any, dict[str, tuple[int, ...]]]]:
+        """The tables of the world and of each link: the record with their addresses, and shapes."""
+        w, n = self.w[0], self.headers.n_words
+        rows, flows = int(w["mask"]) + 1, len(self.flows)
+        words, column = words_for(flows), (flows, rows + r.SPARE)
+        of_world: dict[str, tuple[int, ...]] = dict.fromkeys(r.FLOW_COLUMNS, column)
+        of_world |= {"waits": (rows, len(self.links))}
+        of_world |= {"returned": (rows, words), "returned_words": (rows, flows, n)}
+        of_world |= {"awake": (1, words), "syn_words": (1, flows, n), "own_words": (1, 1, n)}
+        yield w, of_world
+        for x in self.links:
+            here, hops = int(x["mask"]) + 1, int(x["n"])
+            column = hops, here + r.SPARE
+            of_link: dict[str, tuple[int, ...]] = dict.fromkeys(r.HOP_COLUMNS, column)
+            of_link |= {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
+            of_link |= {"hop_words": (here, hops, n), "carried_words": (1, hops, n)}
+            of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
+            yield x, of_link | {"arrives": (1, hops), "recent": (1, hops)}
 
-        def longer(table: np.ndarray, is_past: bool) -> np.ndarray:
-            new = np.zeros((rows, *table.shape[1:]))
-            steps = kept[is_past]
-            new[steps & (rows - 1)] = table[steps & (old - 1)]
-            return new
-
-        for name, table in self.tables.items():
-            if len(table) == old:
-                self.tables[name] = longer(table, name in r.OF_PAST)
-                self.w[name] = address(self.tables[name])
-        for i, history in self.histories.items():
-            self.histories[i] = longer(history, True)
-            self.flows["history"][i] = address(self.histories[i])
-        self._lay_out_ways()
-
-    def _lay_out_tables(self, now: np.ndarray, before: np.ndarray) -> None:
-        """Make the tables; hops that are at `now` were in the columns `before`."""
+    def _lay_out_tables(self) -> None:
+        """Make the tables, or make them longer or wider: what is new is at the end."""
+        self._set_rows()
+        for k, (record, shapes) in enumerate(self._shapes()):
+            old = self.tables[k] if k < len(self.tables) else {}
+            if all(name in old and old[name].shape == shape for name, shape in shapes.items()):
+                continue
+            ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
+            memory = np.zeros(ends_at[-1])
+            base, begin = address(memory), 0
+            tables = {}
+            for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
+                tables[name] = memory[begin:end].reshape(shape)
+                record[name] = base + r.NUMBER * begin
+                begin = end
+                if name in old:
+                    self._copy_rows(name, old[name], tables[name])
+            self.tables[k : k + 1] = [tables]
         w = self.w[0]
-        rows, n = int(w["mask"]) + 1, self.headers.n_words
-        hops, flows = len(self.hops), len(self.flows)
-        shapes: dict[str, tuple[int, ...]] = {name: (rows, hops) for name in r.HOP_TABLES}
-        if not self.packet_links:
-            shapes["hop_waits"] = rows, 0
-        shapes |= {name: (1, hops) for name in r.OF_HOPS}
-        shapes |= {name: (rows, flows) for name in r.FLOW_TABLES}
-        shapes |= {name: (rows, len(self.links)) for name in r.QUEUE_TABLES}
-        shapes |= {"words": (rows, hops, n), "carried_words": (1, hops, n)}
-        shapes |= {"returned_words": (rows, flows, n), "syn_words": (1, flows, n)}
-        shapes |= {"own_words": (1, 1, n), "nowhere": (1, 1)}
-        over_hops = (*r.HOP_TABLES, *r.WORDS_OF_HOPS, *r.OF_HOPS)
-        ends_at = np.cumsum([math.prod(shape) for shape in shapes.values()]).tolist()
-        memory, begin = np.zeros(ends_at[-1]), 0
-        base = address(memory)
-        for (name, shape), end in zip(shapes.items(), ends_at, strict=True):
-            table, old = memory[begin:end].reshape(shape), self.tables.get(name)
-            if old is not None and old.shape[1] and name in over_hops:
-                table[:, now] = old[:, before]
-            elif old is not None:
-                table[:, : old.shape[1]] = old
-            self.tables[name] = table
-            w[name] = base + r.NUMBER * begin
-            begin = end
-        w["n_words"] = n
-        self._lay_out_ways()
+        for i in np.flatnonzero(self.flows["n_history"]).tolist():
+            past = self.histories.get(i)
+            if past is None or len(past) <= w["mask"]:
+                history = np.zeros((int(w["mask"]) + 1, self.flows["n_history"][i]))
+                if past is not None:
+                    self._copy_rows("history", past, history)
+                self.histories[i] = history
+                self.flows["history"][i] = address(history)
+        self._lay_out_waits()
         self._lay_out_words()
-        for i in np.flatnonzero(self.flows["reads_packets"]).tolist():
-            if i not in self.histories:
-                self.histories[i] = np.zeros((rows, self.flows["n_history"][i]))
-                self.flows["history"][i] = address(self.histories[i])
         for name, array in (("flows", self.flows), ("hops", self.hops)):
             w[name], w[f"n_{name}"] = address(array), len(array)
-        w["acts_at"] = address(self.acts_at)
+        w["n_words"], w["acts_at"], w["soonest"] = self.headers.n_words, address(self.acts_at), 0
+
+    def _copy_rows(self, name: str, old: np.ndarray, new: np.ndarray) -> None:
+        """Copy the rows of the steps that a table has, to their places in a larger one."""
+        if not old.any():  # reading zeros needs no memory
+            return
+        if name in r.FLOW_COLUMNS or name in r.HOP_COLUMNS:
+            old, new = old[:, : -r.SPARE].T, new[:, : -r.SPARE].T
+        width = old.shape[1]
+        if len(old) == len(new):
+            new[:, :width] = old
+            return
+        steps = np.arange(len(old)) + int(self.w["k"][0]) - len(old)
+        steps += 0 if name in r.OF_PAST else self.case.ahead
+        new[steps & (len(new) - 1), :width] = old[steps & (len(old) - 1)]
 
     def _lay_out_words(self) -> None:
         """Which hops have header fields."""
@@ -500,18 +540,14 @@ class FluidWorld:
         self.hops["has_words"] = carried != 0
         self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
 
-    def _lay_out_ways(self) -> None:
-        """Where the queueing delays of each hop are, its own or those of a FIFO link, and where its
-        fluid goes: to the next hop, to its sender, or out of the network."""
-        w, hops = self.w, self.hops
-        own = self.links["packets"][hops["queue"]] != 0
-        hops["place"] = np.where(own, np.arange(len(hops)), hops["queue"])
-        hops["stride"] = np.where(own, len(hops), len(self.links))
-        hops["waits"] = np.where(own, w["hop_waits"], w["waits"])
-        ends, returns = hops["next"] < 0, hops["is_tcp"] != 0
-        to_sender = np.where(returns, w["acked"] + r.NUMBER * hops["flow"], w["nowhere"])
-        hops["into"] = np.where(ends, to_sender, w["fluid"] + r.NUMBER * hops["next"])
-        hops["wide"] = np.where(ends, returns * len(self.flows), len(hops))
+    def _lay_out_waits(self) -> None:
+        """Where the queueing delays of each hop are: its own or those of a FIFO link."""
+        hops, links = self.hops, self.links
+        queue = hops["queue"]
+        own = links["packets"][queue] != 0
+        hops["place"] = np.where(own, np.arange(len(hops)) - links["first"][queue], queue)
+        hops["stride"] = np.where(own, links["n"][queue], len(links))
+        hops["waits"] = np.where(own, links["hop_waits"][queue], self.w["waits"])
 
     def run(self, until: int) -> None:
         """Advance to step `until`.
@@ -535,7 +571,7 @@ class FluidWorld:
     def make_room(self) -> None:
         """Make the room that the world needs."""
         if self.w["need"][0] == r.LONGER_TABLES:
-            self._lengthen_tables()
+            self._lay_out_tables()
         else:
             assert self.conversations is not None
             self.conversations.grow()

@@ -20,7 +20,6 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.blame import Suspect, suspects
 from tcpcc.models.fluid.fluid_packet_memory import takes_packets
 from tcpcc.models.fluid.fluid_read_out import recorded_series
-from tcpcc.models.fluid.fluid_records import NUMBER
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.packet_world import PacketWorld
@@ -97,25 +96,27 @@ class CoupledWorld(PacketWorld):
                 raise ScenarioError(f"trace: flow {name!r} is fluid: must be one of the foreground")
 
     def _columns_of_hops(self) -> np.ndarray:
-        """For each hop of packets its column in the tables of the fluid; -1: it has none."""
+        """For each hop of packets its place in the tables of the fluid's link; -1: it has none."""
         columns = np.full(len(self.paths.hops), -1)
-        for number, flow in self.paths._paths():
-            hops = self.paths._hops_of((*flow.forward, *flow.reverse))
+        for number, flow in self.paths.numbered():
+            hops = self.paths.hops_of((*flow.forward, *flow.reverse))
             route = list(self.fluid.routes[number].links)
             for k, row in enumerate(hops):
                 if route and row == self.paths.row_of[route[0]]:
                     place = len(self.fluid.routes[number].links) - len(route)
-                    columns[self.paths.path_of[number] + k] = self.fluid.columns[number, place]
-                    route.pop(0)
+                    first = self.fluid.links["first"][self.fluid.place[route.pop(0)]]
+                    columns[self.paths.path_of[number] + k] = (
+                        self.fluid.columns[number, place] - first
+                    )
         return columns
 
     def grow(self) -> None:
         """As `PacketWorld.grow`; the fluid's tables become longer."""
+        from tcpcc.models.hybrid.coupling_step import find_arrivals
+
         if self.fluid.w["need"][0]:
             self.fluid.make_room()
-            w: Any = self.fluid.w[0]
-            row = NUMBER * int(w["n_hops"]) * (int(w["k"]) & int(w["mask"]))
-            self.rows_of_fluid["arrivals"] = int(w["fluid"]) + row
+            find_arrivals(address(self._coupling))
         super().grow()
 
     def suspects(self) -> Iterator[Suspect]:

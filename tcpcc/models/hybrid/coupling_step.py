@@ -1,7 +1,7 @@
 """A step of the fluid beside packets, and what packets then find at its links."""
 
 from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
-from tcpcc.models.fluid.fluid_records import NUMBER, queue_at, world_at
+from tcpcc.models.fluid.fluid_records import BETWEEN, NUMBER, present, queue_at, world_at
 from tcpcc.models.fluid.fluid_step import step_world
 from tcpcc.models.packet.packet_records import fluid_link_at, link_at
 from tcpcc.models.queue_memory import queue_sample_at
@@ -28,6 +28,24 @@ def run_fluid_step(coupling):
     return w.need != 0
 
 
+@entry
+def find_arrivals(coupling):
+    """The tables of the fluid have moved."""
+    c = coupling_at(coupling, 0)
+    w = world_at(c.world, 0)
+    for i in range(c.n):
+        fluid = fluid_link_at(c.fluid_links, i)
+        show_row(w, queue_at(w.queues, fluid.queue), fluid)
+
+
+@compiled
+def show_row(w, x, fluid):
+    """Where packets of the next step arrive."""
+    fluid.arrivals = x.fluid + NUMBER * (w.k & x.mask)
+    fluid.stride = x.mask + BETWEEN
+    fluid.present = present(x, w.k)
+
+
 @compiled
 def begin_step(w, c, fluid):
     """Count the open flows of both models; the packets of the last step have arrived."""
@@ -50,7 +68,7 @@ def describe_link(w, fluid):
     """
     x = queue_at(w.queues, fluid.queue)
     fluid.slope = (x.backlog_bits - fluid.bits) * w.per_second
-    fluid.arrivals = w.fluid + NUMBER * w.n_hops * (w.k & w.mask)
+    show_row(w, x, fluid)
     fluid.due = x.due
     fluid.refused = 0.0
     if x.due > 0:

@@ -71,7 +71,7 @@ def run_to_end(world: PacketWorld, driver: str, progress: bool, begin: float) ->
     end = world.scenario.duration
     if driver == "compiled":
         with Progress(end, progress) as bar:
-            CompiledSimulation(world.scenario, world=world).advance(end, bar)
+            CompiledSimulation(world.scenario, world).advance(end, bar)
     elif driver == "simpy":
         PacketSimulation(world.scenario, world=world).advance(progress=progress)
     else:

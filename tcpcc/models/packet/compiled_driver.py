@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
 from tcpcc.models.progress import Progress
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tcpcc.models.packet.live_flow import LiveFlow
     from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.results import Run
-    from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
 
 EVENTS_AT_ONCE = 2**19  # events between two checks for Ctrl-C; some tenths of a second
@@ -25,30 +21,18 @@ class CompiledSimulation:
 
     Args:
         scenario: what to simulate.
-        trace, stream, senders: as in `tcpcc.simulate`.
         world: the memory of the run, if it already exists.
-
-    Raises:
-        ScenarioError: a sender stands for several flows where only one is possible.
 
     Attributes:
         now: simulated time reached, s.
     """
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        *,
-        trace: bool | Selection = False,
-        stream: str | Path | None = None,
-        senders: float = math.inf,
-        world: PacketWorld | None = None,
-    ) -> None:
+    def __init__(self, scenario: Scenario, world: PacketWorld | None = None) -> None:
         from tcpcc.models.packet.memory.packet_world import PacketWorld
 
         self._cpu = -time.thread_time()
         self.scenario = scenario
-        self.world = world or PacketWorld(scenario, trace, stream=stream, senders=senders)
+        self.world = world or PacketWorld(scenario)
         self.now = 0.0
         self._cpu += time.thread_time()
 
@@ -60,11 +44,11 @@ class CompiledSimulation:
         """
         self._cpu -= time.thread_time()
         world, w = self.world, self.world.w[0]
-        more = True
+        run_events, more = world.entry("run_events"), True
         while more:
             w["pause"] = w["events"] + EVENTS_AT_ONCE
             try:
-                more = world.run_events(until)
+                more = run_events(until)
             except ArithmeticError as error:
                 raise world.explain(error) from None
             if w["need"]:

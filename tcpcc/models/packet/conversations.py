@@ -19,12 +19,7 @@ from tcpcc.models.conversation_records import (
     stream_at,
 )
 from tcpcc.models.packet.event_list import schedule
-from tcpcc.models.packet.packet_records import (
-    FLOW,
-    WRITE,
-    flow_at,
-    kind_at,
-)
+from tcpcc.models.packet.packet_records import FLOW, WRITE, flow_at, kind_at
 from tcpcc.transport.flow_record import TCP_FLOW, tcp_at
 
 FLOW_WORDS = FLOW.itemsize // 8

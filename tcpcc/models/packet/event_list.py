@@ -1,7 +1,8 @@
 """The event list: events in the order of time; ties are resolved as in ns-2.
 
 A short list is sorted: most events are followed by one that comes soon after, and few others have
-to move. A long list is a binary heap. A sorted list is a heap too.
+to move. A long list is a binary heap. A sorted list is a heap too, in which each event has one
+child instead of two: event ``(i << shift) + 1``.
 
 Simultaneous events are handled in the order in which a simulator with one event per hop would have
 scheduled them:
@@ -21,10 +22,13 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.packet.packet_records import ARRIVAL, MARGIN, event_at, packet_at
+from tcpcc.models.packet.packet_records import MARGIN, event_at
 
 #: Events of a sorted list, at most.
 IN_ORDER = 64
+
+#: The `shift` of both kinds of list.
+SORTED, BINARY = np.arange(2)
 
 
 @compiled
@@ -56,26 +60,26 @@ def move_event(w, i, other):
 
 
 @compiled
-def sift_up(w, i, time, since, order, kind, ident):
+def sift_up(w, i, shift, time, since, order, kind, ident):
     """Place an event at leaf `i` or above."""
     while i > 0:
-        parent = event_at(w.heap, (i - 1) >> 1)
+        parent = event_at(w.heap, (i - 1) >> shift)
         if not before(time, since, order, parent):
             break
         move_event(w, i, parent)
-        i = (i - 1) >> 1
+        i = (i - 1) >> shift
     place_event(w, i, time, since, order, kind, ident)
 
 
 @compiled
-def sift_down(w, time, since, order, kind, ident):
+def sift_down(w, shift, time, since, order, kind, ident):
     """Place an event at the root or below; it replaces the root's event."""
     i = 0
     child = 1
     size, heap = w.heap_size, w.heap
     while child < size:
         least = event_at(heap, child)
-        if child + 1 < size:
+        if shift == 1 and child + 1 < size:
             right = event_at(heap, child + 1)
             if before(right.time, right.since, right.order, least):
                 least = right
@@ -84,25 +88,17 @@ def sift_down(w, time, since, order, kind, ident):
             break
         move_event(w, i, least)
         i = child
-        child = 2 * i + 1
+        child = (child << shift) + 1
     place_event(w, i, time, since, order, kind, ident)
 
 
 @compiled
 def replace_first(w, time, since, order, kind, ident):
     """Place an event that takes the place of the first one."""
-    if w.in_order == 0:
-        sift_down(w, time, since, order, kind, ident)
-        return
-    heap, last = w.heap, w.heap_size - 1
-    i = 0
-    while i < last:
-        following = event_at(heap, i + 1)
-        if before(time, since, order, following):
-            break
-        move_event(w, i, following)
-        i += 1
-    place_event(w, i, time, since, order, kind, ident)
+    if w.in_order != 0:
+        sift_down(w, SORTED, time, since, order, kind, ident)
+    else:
+        sift_down(w, BINARY, time, since, order, kind, ident)
 
 
 @compiled
@@ -112,14 +108,11 @@ def insert(w, time, since, order, kind, ident):
     w.heap_size += 1
     if w.heap_size + MARGIN > w.heap_room:
         w.need = 1
-    if w.in_order == 0 or i >= IN_ORDER:
+    if w.in_order != 0 and i < IN_ORDER:
+        sift_up(w, i, SORTED, time, since, order, kind, ident)
+    else:
         w.in_order = 0
-        sift_up(w, i, time, since, order, kind, ident)
-        return
-    while i > 0 and before(time, since, order, event_at(w.heap, i - 1)):
-        move_event(w, i, event_at(w.heap, i - 1))
-        i -= 1
-    place_event(w, i, time, since, order, kind, ident)
+        sift_up(w, i, BINARY, time, since, order, kind, ident)
 
 
 @not_inlined
@@ -193,26 +186,6 @@ def comes_next(w):
 
 
 @compiled
-def goes_on(w, until):
-    """Whether an event up to time `until` can be handled now: no driver must make room first, nor
-    respond to Ctrl-C."""
-    if w.need != 0 or w.heap_size == 0 or w.events >= w.pause:
-        return False
-    return event_at(w.heap, 0).time <= until
-
-
-@compiled
 def next_time(w):
     """The time of the next event; infinite if there is none."""
     return event_at(w.heap, 0).time if w.heap_size > 0 else math.inf
-
-
-@compiled
-def advance_flight(w, lane, ident):
-    """The first packet of a lane has arrived; the next one takes its entry on the event list."""
-    lane.flight_head += 1
-    if lane.flight_head == lane.flight_tail:
-        vacate_first(w)
-    else:
-        p = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
-        replace_first(w, p.time, p.since, p.order, ARRIVAL, ident)

@@ -11,11 +11,10 @@ import numpy as np
 
 from tcpcc.engine.jit import Caller, compiled, entry, not_inlined
 from tcpcc.models.conversation_records import conversation_at, item_at
+from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversations import hand_over, leave_place, note_items, take_place
 from tcpcc.models.packet.event_list import (
-    advance_flight,
     close_vacancy,
-    goes_on,
     next_order,
     next_time,
     push,
@@ -27,46 +26,8 @@ from tcpcc.models.packet.links.changes import change_link
 from tcpcc.models.packet.links.fifo import leave_queue, wake_queue
 from tcpcc.models.packet.links.scheduler import count_waiting, release_queue, serve_next
 from tcpcc.models.packet.links.transit import reach_receiver, send_here, send_packet
-from tcpcc.models.packet.packet_records import (
-    ACK,
-    ACK_TIMER,
-    ALARM,
-    ARRIVAL,
-    BEGINNING,
-    CBR_PACKET,
-    CHANGE,
-    DEPARTURE,
-    DUPACK,
-    FLOW_START,
-    FLOW_STOP,
-    FLUID_STEP,
-    LOSS_EVENT,
-    QUEUE_RELEASE,
-    QUEUE_TIMER,
-    RELEASE,
-    RETRANSMISSION_TIMER,
-    RETRANSMIT,
-    SEND,
-    TIMEOUT,
-    WRITE,
-    cbr_at,
-    change_at,
-    event_at,
-    flow_at,
-    hop_at,
-    lane_at,
-    link_at,
-    packet_at,
-    world_at,
-)
-from tcpcc.models.packet.packets import ack_packet, data_packet, free_place, read_packet
-from tcpcc.models.packet.recorder import (
-    bin_of,
-    flow_bin,
-    sample_flow,
-    trace,
-    trace_ack,
-)
+from tcpcc.models.packet.packets import ack_packet, data_packet, take_arrived
+from tcpcc.models.packet.recorder import bin_of, flow_bin, sample_flow, trace, trace_ack
 from tcpcc.transport import receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window_at
 
@@ -75,9 +36,9 @@ from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window
 def set_open(w, flow, value):
     """A source opens (1) or closes (0); every link on its paths counts it once."""
     for i in range(flow.n_hops):
-        hop = hop_at(w.hops, flow.path + i)
+        hop = r.hop_at(w.hops, flow.path + i)
         if hop.again == 0:
-            link_at(hop.link, 0).open += (value - flow.open) * flow.count
+            r.link_at(hop.link, 0).open += (value - flow.open) * flow.count
     flow.open = value
 
 
@@ -109,7 +70,7 @@ def record_sent(w, flow, tcp, b, seq, again, now):
     if again:
         b.retransmitted += 1
     if flow.traced != 0:
-        trace(w, flow, now, RETRANSMIT if again else SEND, seq, window_at(tcp.state, 0).cwnd)
+        trace(w, flow, now, r.RETRANSMIT if again else r.SEND, seq, window_at(tcp.state, 0).cwnd)
 
 
 @compiled
@@ -153,38 +114,30 @@ def trace_turn(w, flow, tcp, now):
     if flow.traced == 0:
         return
     if tcp.timeouts != w.timeouts:
-        trace(w, flow, now, TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
+        trace(w, flow, now, r.TIMEOUT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
     if tcp.loss_events != w.losses:
-        trace(w, flow, now, LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
+        trace(w, flow, now, r.LOSS_EVENT, tcp.high_ack + 1, window_at(tcp.state, 0).cwnd)
 
 
 @compiled
 def set_timers(w, flow, tcp, now):
-    """Schedule a sender's retransmission timer, its pacing and its alarms."""
-    if tcp.deadline < flow.timer_at:
-        flow.timer_at = tcp.deadline
-        flow.timer_order = next_order(w)
-        push(w, tcp.deadline, now, flow.timer_order, RETRANSMISSION_TIMER, flow.index)
+    """Schedule a sender's retransmission timer, its pacing, and the alarms of its controller and
+    its loss recovery."""
+    set_timer(w, flow, r.RETRANSMISSION_TIMER, tcp.deadline, now)
     if tcp.delivery != 0:
-        set_alarms(w, flow, tcp, now)
+        set_timer(w, flow, r.RELEASE, delivery_at(tcp.delivery, 0).release_at, now)
+        set_timer(w, flow, r.ALARM, sender.alarm_at(tcp), now)
 
 
 @compiled
-def set_alarms(w, flow, tcp, now):
-    """Schedule pacing, and the alarms of the controller and the loss recovery.
-
-    As with the retransmission timer, an entry on the event list is not moved to a later time.
-    """
-    at = delivery_at(tcp.delivery, 0).release_at
-    if at < flow.release_at:
-        flow.release_at = at
-        flow.release_order = next_order(w)
-        push(w, at, now, flow.release_order, RELEASE, flow.index)
-    at = sender.alarm_at(tcp)
-    if at < flow.alarm_at:
-        flow.alarm_at = at
-        flow.alarm_order = next_order(w)
-        push(w, max(at, now), now, flow.alarm_order, ALARM, flow.index)
+def set_timer(w, flow, kind, at, now):
+    """Schedule a sender's timer, unless it has an earlier entry on the event list: that one is not
+    moved to a later time."""
+    k = kind - r.RETRANSMISSION_TIMER
+    if at < flow.timer_at[k]:
+        flow.timer_at[k] = at
+        flow.timer_order[k] = next_order(w)
+        push(w, max(at, now), now, flow.timer_order[k], kind, flow.index)
 
 
 # ------------------------------------------------------------------------------ handlers
@@ -194,7 +147,7 @@ def set_alarms(w, flow, tcp, now):
 def handle_arrival(w, kind, ident):
     """The first packet of a lane, or a packet with its own event, arrives at its link's far end."""
     p, now = take_arrived(w, kind, ident)
-    flow = flow_at(w.flows, p.flow)
+    flow = r.flow_at(w.flows, p.flow)
     w.flow = p.flow
     if p.hop == flow.n_hops and p.hop > flow.n_forward:
         handle_ack(w, flow, p, now)
@@ -204,24 +157,6 @@ def handle_arrival(w, kind, ident):
         send_packet(w, flow, p, now)
     close_vacancy(w)
     leave_place(w, flow)
-
-
-@compiled
-def take_arrived(w, kind, ident):
-    """Take the packet of an arrival out of its lane or the pool; returns it and the time."""
-    if kind == ARRIVAL:
-        lane = lane_at(w.lanes, ident)
-        record = packet_at(lane.flight, lane.flight_head & lane.flight_mask)
-    else:
-        record = packet_at(w.pool, ident)
-    now = record.time
-    p = read_packet(record)
-    if kind == ARRIVAL:
-        advance_flight(w, lane_at(w.lanes, ident), ident)
-    else:
-        free_place(w, ident)
-        vacate_first(w)
-    return p, now
 
 
 @compiled
@@ -251,7 +186,7 @@ def take_ack(w, flow, tcp, ack, trigger, repairs, low, high, header, now):
         read_at_sender(w, flow, tcp, ack, header)
     tcp.echoes_repair = repairs
     sender.receive_ack(tcp, now, ack, trigger, low, high)
-    kind = ACK if ack > before else DUPACK
+    kind = r.ACK if ack > before else r.DUPACK
     trace_ack(w, flow, now, kind, ack + 1, tcp.last_rtt, trigger, low, high)
 
 
@@ -268,25 +203,21 @@ def handle_data(w, flow, p, now):
 
 @compiled
 def handle_timer(w, kind, ident, now, order):
-    """A sender's retransmission timer, pacing or alarm is due.
+    """A sender's retransmission timer, pacing or alarm is due, if `order` is that of its entry.
 
     Every ACK moves the deadline of the retransmission timer; its entry on the event list moves only
     when it is due.
     """
-    flow = flow_at(w.flows, ident)
+    flow = r.flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
-    if kind == RETRANSMISSION_TIMER and order == flow.timer_order:
-        flow.timer_at = math.inf
-    elif kind == RELEASE and order == flow.release_order:
-        flow.release_at = math.inf
-    elif kind == ALARM and order == flow.alarm_order:
-        flow.alarm_at = math.inf
-    else:
+    k = kind - r.RETRANSMISSION_TIMER
+    if order != flow.timer_order[k]:
         return
+    flow.timer_at[k] = math.inf
     begin_turn(w, flow, tcp, now)
-    if kind == RELEASE:
+    if kind == r.RELEASE:
         sender.release_paced(tcp, now)
-    elif kind == ALARM:
+    elif kind == r.ALARM:
         sender.call_alarms(tcp, now)
     elif tcp.deadline <= now:
         sender.retransmission_timeout(tcp, now)
@@ -309,13 +240,13 @@ def set_ack_timer(w, flow, tcp):
     """
     if flow.ack_timer == 0:
         flow.ack_timer = 1
-        push(w, tcp.held_until, flow.held_since, flow.held_order, ACK_TIMER, flow.index)
+        push(w, tcp.held_until, flow.held_since, flow.held_order, r.ACK_TIMER, flow.index)
 
 
 @compiled
 def handle_ack_timer(w, ident, now, order, send_ack):
     """The timer of a delayed ACK is due."""
-    flow = flow_at(w.flows, ident)
+    flow = r.flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
     flow.ack_timer = 0
     if tcp.held_until < math.inf:
@@ -346,7 +277,7 @@ def handle_beginning(w, now):
     w.next_conversation += 1
     if w.next_conversation < w.n_conversations:
         following = conversation_at(w.conversations, w.next_conversation)
-        schedule(w, following.start, BEGINNING, 0)
+        schedule(w, following.start, r.BEGINNING, 0)
     hand_over(w, flow, tcp, now)
     set_open(w, flow, 1)
     begin_turn(w, flow, tcp, now)
@@ -356,7 +287,7 @@ def handle_beginning(w, now):
 @compiled
 def handle_write(w, ident, now):
     """The application hands the next item to the connection, unless the flow has been stopped."""
-    flow = flow_at(w.flows, ident)
+    flow = r.flow_at(w.flows, ident)
     if flow.item == flow.last_item:
         return
     tcp = tcp_at(w.tcp, ident)
@@ -368,9 +299,9 @@ def handle_write(w, ident, now):
 
 @compiled
 def handle_start(w, ident, now, send_cbr):
-    flow = flow_at(w.flows, ident)
+    flow = r.flow_at(w.flows, ident)
     if flow.kind == CBR:
-        source = cbr_at(w.cbr, ident)
+        source = r.cbr_at(w.cbr, ident)
         if source.is_on == 0:
             source.is_on = 1
             set_open(w, flow, 1)
@@ -392,8 +323,8 @@ def next_stop(w, ident):
     """When a source is switched off next, s."""
     at = math.inf
     for i in range(w.heap_size):
-        e = event_at(w.heap, i)
-        if e.kind == FLOW_STOP and e.id == ident:
+        e = r.event_at(w.heap, i)
+        if e.kind == r.FLOW_STOP and e.id == ident:
             at = min(at, e.time)
     return at
 
@@ -401,9 +332,9 @@ def next_stop(w, ident):
 @compiled
 def handle_cbr(w, ident, now, order, send_cbr):
     """The next packet of a CBR source is due, unless the source was switched off in between."""
-    source = cbr_at(w.cbr, ident)
+    source = r.cbr_at(w.cbr, ident)
     if source.is_on != 0 and order == source.order:
-        emit_cbr(w, flow_at(w.flows, ident), source, now, send_cbr)
+        emit_cbr(w, r.flow_at(w.flows, ident), source, now, send_cbr)
 
 
 @compiled
@@ -415,10 +346,10 @@ def emit_cbr(w, flow, source, now, send_cbr):
         n = max(min(n, math.ceil((source.off_at - now) / source.interval)), 1)
     source.sent += n
     flow_bin(w, flow, now).sent += n
-    trace(w, flow, now, SEND, seq, 0.0)
+    trace(w, flow, now, r.SEND, seq, 0.0)
     send_cbr(w, flow, source, seq, n, now)
     source.order = next_order(w)
-    push(w, now + n * source.interval, now, source.order, CBR_PACKET, flow.index)
+    push(w, now + n * source.interval, now, source.order, r.CBR_PACKET, flow.index)
 
 
 @compiled
@@ -428,10 +359,10 @@ def send_cbr_packet(w, flow, source, seq, n, now):
 
 @compiled
 def handle_stop(w, ident):
-    flow = flow_at(w.flows, ident)
+    flow = r.flow_at(w.flows, ident)
     set_open(w, flow, 0)
     if flow.kind == CBR:
-        cbr_at(w.cbr, ident).is_on = 0
+        r.cbr_at(w.cbr, ident).is_on = 0
     else:
         tcp = tcp_at(w.tcp, ident)
         if flow.item < flow.last_item:  # what the application had still to write
@@ -445,15 +376,15 @@ def handle_stop(w, ident):
 @not_inlined
 def handle_queue_timer(w, ident, now):
     """A queue discipline's timer is due."""
-    link = link_at(w.links, ident)
+    link = r.link_at(w.links, ident)
     waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, w.since)
-    schedule(w, wake_queue(link, now, waiting), QUEUE_TIMER, ident)
+    wake_queue(w, link, now, waiting)
 
 
 @not_inlined
 def handle_departure(w, ident, now):
     """A scheduled link has sent a packet and serves the next one."""
-    link = link_at(w.links, ident)
+    link = r.link_at(w.links, ident)
     link.sending = 0
     serve_next(w, link, now)
 
@@ -462,10 +393,10 @@ def handle_departure(w, ident, now):
 def handle_change(w, ident, now):
     """A scheduled change of a link, or of a flow's receive window."""
     close_vacancy(w)  # a change of a link moves events
-    c = change_at(w.changes, ident)
+    c = r.change_at(w.changes, ident)
     if c.flow >= 0:
         tcp = tcp_at(w.tcp, c.flow)
-        begin_turn(w, flow_at(w.flows, c.flow), tcp, now)
+        begin_turn(w, r.flow_at(w.flows, c.flow), tcp, now)
         sender.learn_rwnd(tcp, now, c.rwnd)
     else:
         change_link(w, c, now)
@@ -475,11 +406,11 @@ advance_fluid = Caller(bool, int)
 
 
 @not_inlined
-def handle_fluid_step(w, number, now):
+def handle_fluid_step(w, number):
     """The fluid's step `number` begins; its links tell the packets of this step what they find."""
     if advance_fluid(w.advance_fluid, w.coupling):
         w.need = 1
-    push(w, (number + 1) * w.step, now, next_order(w), FLUID_STEP, number + 1)
+    schedule(w, (number + 1) * w.step, r.FLUID_STEP, number + 1)
 
 
 # ---------------------------------------------------------------------------------- steps
@@ -488,7 +419,7 @@ def handle_fluid_step(w, number, now):
 @compiled
 def handle_event(w, kind, ident, now, order):
     """Handle an event where each packet goes on its own."""
-    if kind <= ARRIVAL:
+    if kind <= r.ARRIVAL:
         handle_arrival(w, kind, ident)
     else:
         handle_rare(w, kind, ident, now, order)
@@ -513,32 +444,32 @@ def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
     """
     w.turn = 0
     vacate_first(w)
-    if kind in (RETRANSMISSION_TIMER, RELEASE, ALARM):
+    if kind in (r.RETRANSMISSION_TIMER, r.RELEASE, r.ALARM):
         handle_timer(w, kind, ident, now, order)
-    elif kind == CBR_PACKET:
+    elif kind == r.CBR_PACKET:
         handle_cbr(w, ident, now, order, send_cbr)
-    elif kind == ACK_TIMER:
+    elif kind == r.ACK_TIMER:
         handle_ack_timer(w, ident, now, order, send_ack)
-    elif kind == FLOW_START:
+    elif kind == r.FLOW_START:
         handle_start(w, ident, now, send_cbr)
-    elif kind == FLOW_STOP:
+    elif kind == r.FLOW_STOP:
         handle_stop(w, ident)
-    elif kind == DEPARTURE:
+    elif kind == r.DEPARTURE:
         handle_departure(w, ident, now)
-    elif kind == QUEUE_RELEASE:
-        release_queue(w, link_at(w.links, ident), now)
-    elif kind == QUEUE_TIMER:
+    elif kind == r.QUEUE_RELEASE:
+        release_queue(w, r.link_at(w.links, ident), now)
+    elif kind == r.QUEUE_TIMER:
         handle_queue_timer(w, ident, now)
-    elif kind == CHANGE:
+    elif kind == r.CHANGE:
         handle_change(w, ident, now)
-    elif kind == BEGINNING:
+    elif kind == r.BEGINNING:
         handle_beginning(w, now)
-    elif kind == WRITE:
+    elif kind == r.WRITE:
         handle_write(w, ident, now)
-    elif kind == FLUID_STEP:
-        handle_fluid_step(w, ident, now)
+    elif kind == r.FLUID_STEP:
+        handle_fluid_step(w, ident)
     if w.turn != 0:
-        finish(w, flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
+        finish(w, r.flow_at(w.flows, w.flow), tcp_at(w.tcp, w.flow), now)
     close_vacancy(w)
 
 
@@ -548,7 +479,7 @@ def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
 @compiled
 def handle_next(w, handle):
     """Handle the next event on the event list."""
-    e = event_at(w.heap, 0)
+    e = r.event_at(w.heap, 0)
     kind = np.int64(e.kind)
     ident = np.int64(e.id)
     w.now = e.time
@@ -566,7 +497,7 @@ def continue_pending(w):
 def resume_pending(w, finish):
     """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
-        flow = flow_at(w.flows, w.pending)
+        flow = r.flow_at(w.flows, w.pending)
         tcp = tcp_at(w.tcp, w.pending)
         w.pending = -1
         begin_turn(w, flow, tcp, w.now)
@@ -582,7 +513,7 @@ def run_loop(w, until, handle, resume):
     driver can respond to Ctrl-C.
     """
     resume(w)
-    while goes_on(w, until):
+    while w.need == 0 and w.events < w.pause and w.heap_size > 0 and next_time(w) <= until:
         handle_next(w, handle)
     return w.need != 0 or w.events >= w.pause
 
@@ -602,26 +533,26 @@ def step_loop(w, handle, resume):
 
 @entry
 def run_events(world, until):
-    return run_loop(world_at(world, 0), until, handle_event, continue_pending)
+    return run_loop(r.world_at(world, 0), until, handle_event, continue_pending)
 
 
 @entry
 def step_once(world):
-    return step_loop(world_at(world, 0), handle_event, continue_pending)
+    return step_loop(r.world_at(world, 0), handle_event, continue_pending)
 
 
 @entry
 def schedule_from_outside(world, time, kind, ident):
-    schedule(world_at(world, 0), time, kind, ident)
+    schedule(r.world_at(world, 0), time, kind, ident)
 
 
 @entry
 def send_more(world, ident, packets, now):
     """The application of flow `ident` adds `packets` to send at time `now`."""
-    w = world_at(world, 0)
+    w = r.world_at(world, 0)
     w.now = now
     w.since = now
-    flow = flow_at(w.flows, ident)
+    flow = r.flow_at(w.flows, ident)
     f = tcp_at(w.tcp, ident)
     if not sender.is_opened(f):  # the start is an event of this instant
         f.to_send += packets
@@ -640,13 +571,13 @@ def flush_bins(w, until):
     """Complete the flows' bins up to time `until`."""
     until = min(until, w.duration + w.interval / 2)
     for i in range(w.n_flows):
-        flow = flow_at(w.flows, i)
+        flow = r.flow_at(w.flows, i)
         if flow.kind != CBR and sender.is_opened(tcp_at(w.tcp, i)):
             sample_flow(w, flow, until)
     for i in range(w.n_links):
-        count_waiting(w, link_at(w.links, i), until)
+        count_waiting(w, r.link_at(w.links, i), until)
 
 
 @entry
 def flush(world, until):
-    flush_bins(world_at(world, 0), until)
+    flush_bins(r.world_at(world, 0), until)

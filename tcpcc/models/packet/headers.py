@@ -5,10 +5,15 @@ number of this place over every link to the receiver, and its ACK carries it bac
 free when the packet or the ACK is consumed or dropped. Number 0 means no header.
 """
 
-import math
-
-from tcpcc.engine.jit import accessor, compiled, not_inlined, number_at, record_dtype
-from tcpcc.models.header_layout import note_words, return_words, sees, send_fields, show_words
+from tcpcc.engine.jit import accessor, compiled, not_inlined, record_dtype
+from tcpcc.models.header_layout import (
+    hide_words,
+    note_words,
+    return_words,
+    sees,
+    send_fields,
+    show_words,
+)
 from tcpcc.models.packet.packet_records import DROP, MARGIN, header_at
 from tcpcc.models.packet.recorder import flow_bin, link_bin, trace
 from tcpcc.transport import ecn
@@ -89,9 +94,7 @@ def codepoint(bits):
 @compiled
 def show_header(w, q, link, flow, header):
     """Copy a packet's header into a discipline's sample."""
-    q.ecn = 0.0
-    q.ect = 0.0
-    q.words = 0.0
+    q.ecn = q.ect = q.words = 0.0
     if header != 0:
         h = header_at(w.headers, header)
         q.ecn = codepoint(h.ecn)
@@ -101,13 +104,6 @@ def show_header(w, q, link, flow, header):
             show_words(link, words_of(w, header))
     if q.words == 0:
         hide_words(link)
-
-
-@compiled
-def hide_words(link):
-    """Header fields that a packet does not carry are NaN in the discipline's sample."""
-    for i in range(link.n_words):
-        number_at(link.shown, i).value = math.nan
 
 
 @compiled

@@ -9,27 +9,28 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tcpcc.errors import unknown
-from tcpcc.models.estimates import PER_SENDER, Estimate, Options, record_memory, sender_counts
-from tcpcc.scenario.draw import drawn
+from tcpcc.models.estimates import (
+    PER_ITEM,
+    PER_SENDER,
+    Estimate,
+    Options,
+    record_memory,
+    sender_counts,
+    workloads,
+)
 from tcpcc.scenario.traffic import CBR, Flow
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow, Senders
-    from tcpcc.scenario.workload import Workload
 
 PER_PACKET = {"compiled": 2e-7, "simpy": 2.5e-6}  # CPU s, measured with `tcpcc bench`
 PER_PACKET_OF_TRAIN, PER_TRAIN = 1e-8, 4e-7  # CPU s
 PER_OUTSTANDING = 250  # bytes of a packet in a window, on a link and in a queue; half-full rings
 LEAST = 4  # packets that a flow has outstanding, however many flows there are
 PER_EVENT = 160  # bytes of a packet's events in a trace
-PER_ITEM = 250  # bytes of a workload's item: drawn, sent and recorded
 PER_TRANSFER = 2e-5  # CPU s of a workload's item, without its packets
-TRIES = 4  # packets of an item on an overloaded link, most of them dropped
-DRAWN = 10_000  # conversations of a workload that an estimate draws
 
 
 def cost(
@@ -66,35 +67,6 @@ def cost(
     if options.trace and options.trains == 0:
         memory += PER_EVENT * packets
     return Estimate(model, packets, 0.0, seconds, memory)
-
-
-def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
-    """The number of items of the workloads, and of the packets sent for them.
-
-    Beyond the capacity of the slowest link only a few packets per item are sent: handshakes and
-    retransmissions. In a workload of very many conversations only the first are drawn.
-    """
-    items = packets = 0.0
-    for load in resolved.workloads:
-        begin = load.spec.flow.start
-        part = _part_to_draw(load.spec, scenario.duration - begin)
-        end = begin + part * (scenario.duration - begin)
-        found = drawn(load.spec, load.name, scenario.seed, end)
-        narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
-        room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
-        of_load = len(found.packets) / part
-        items += of_load
-        packets += min(float(found.packets.sum()) / part, room + TRIES * of_load)
-    return items, packets
-
-
-def _part_to_draw(workload: Workload, span: float) -> float:
-    """The fraction of `span` (s) in which about `DRAWN` conversations begin; at most 1."""
-    if workload.count is not None or span <= 0:
-        return 1.0
-    middles = (np.arange(1000) + 0.5) / 1000
-    between = float(np.mean(workload.interarrival.quantile(middles)))
-    return min(DRAWN * between / span, 1.0)
 
 
 def packets_sent(

@@ -21,10 +21,11 @@ FIRST_HEADERS = 256  # places for headers at the beginning
 
 # Kinds of event. (NumPy integers: the compiler gives each Python literal its own type, and would
 # compile a function once for each constant passed to it.)
-ARRIVAL, RETRANSMISSION_TIMER, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(7)
+ARRIVAL, FLOW_START, FLOW_STOP, CBR_PACKET, CHANGE, ACK_TIMER = np.arange(6)
 BEGINNING, WRITE = np.arange(7, 9)  # of the next conversation; of an item of a conversation
 QUEUE_TIMER = np.int64(9)
-RELEASE, ALARM = np.arange(10, 12)  # of pacing; of a controller or a loss recovery
+# a sender's timers: of retransmission, of pacing, of a controller or a loss recovery
+RETRANSMISSION_TIMER, RELEASE, ALARM = np.arange(10, 13)
 ALONE = np.int64(-1)  # arrival of a packet that others may overtake
 DEPARTURE = np.int64(20)  # of a packet from a scheduled link, which then serves the next one
 QUEUE_RELEASE = np.int64(21)  # end of the time in which a discipline sends no packet
@@ -62,7 +63,7 @@ WORLD = record_dtype(
         # places for packets that are in no lane, the first free place, the number of free places
         "pool": int, "first_free": int, "n_free": int,
         # of the hybrid: the entry that advances the fluid by a step, its argument, the step in s;
-        # for each hop the column of its packets among the fluid's
+        # for each hop the place of its packets in the tables of the fluid's link
         "advance_fluid": int, "coupling": int, "step": float, "columns": int,
         # of trains: they are shorter than srtt / `per_rtt`. `trains`: their places; `free_train`:
         # the first that a train has left; `unused_train`: the first that none has had;
@@ -79,32 +80,30 @@ WORLD = record_dtype(
 # The packet model's part of a flow. The row of the same number holds a TCP sender's
 # transport.flow_record.TCP_FLOW, or the CBR record of a source of constant bit rate.
 FLOW = record_dtype(
-    {
+    [
         # in the order in which a packet needs them; `index` is the flow's place in the arrays,
         # `ident` its number for queues and traces (conversations reuse places)
-        "index": int, "path": int, "n_hops": int, "n_forward": int,
-        "bins": int, "bin": int, "bin_end": float, "size": float, "ack_size": float,
+        ("index", int), ("path", int), ("n_hops", int), ("n_forward", int),
+        ("bins", int), ("bin", int), ("bin_end", float), ("size", float), ("ack_size", float),
         # whether it is traced; whether its packets carry headers
-        "kind": INT32, "handshake": INT32, "traced": INT32, "has_header": INT32,
-        "conversation": int, "inbound": int, "acks_sent": int,
-        # the entry of the retransmission timer on the event list
-        "timer_at": float, "timer_order": int,
-        "ident": int, "open": int, "dropped": int,
+        ("kind", INT32), ("handshake", INT32), ("traced", INT32), ("has_header", INT32),
+        ("conversation", int), ("inbound", int), ("acks_sent", int),
+        # the entries of its timers on the event list, from RETRANSMISSION_TIMER on
+        ("timer_at", float, (3,)), ("timer_order", int, (3,)),
+        ("ident", int), ("open", int), ("dropped", int),
         # its FLOW_NOTES; the newest packet sent, plus one
-        "noted": int, "sent_to": int,
-        # the entries of pacing, of the controller's or loss recovery's alarm, of the delayed ACK;
-        # the header of the packet that this ACK acknowledges
-        "release_at": float, "release_order": int, "alarm_at": float, "alarm_order": int,
-        "held_since": float, "held_order": int, "ack_timer": int, "held_header": int,
+        ("noted", int), ("sent_to", int),
+        # the entry of the delayed ACK, and the header of the packet that it acknowledges
+        ("held_since", float), ("held_order", int), ("ack_timer", int), ("held_header", int),
         # of header fields, see `header_layout`
-        "fields": int, "n_fields": int, "carries": int,
+        ("fields", int), ("n_fields", int), ("carries", int),
         # of a conversation (its number + 1) or a flow with items: the next one, the first one not
         # done, one past the last one; when the next one is handed over (`conversation_records`)
-        "item": int, "undone": int, "last_item": int, "waits": int,
-        "traffic_class": int,
+        ("item", int), ("undone", int), ("last_item", int), ("waits", int),
+        ("traffic_class", int),
         # number of flows that it stands for
-        "count": int,
-    },
+        ("count", int),
+    ],
     whole_lines=True,
 )  # fmt: skip
 # State variables of a flow's controller: series (`notes`), and those that a trace records.
@@ -151,14 +150,15 @@ LINK = record_dtype(
 # `refused`: probability that a full buffer refuses a packet; `due`: how many it is to refuse if no
 # fluid comes. `early`: probability that the discipline hits a packet (one with ECT(1):
 # `early_l4s`); `marks`: it marks what can be marked. `arrivals`: address of the arrivals of the
-# fluid's next step, by column. `queue`, `link`: its number in both models; `open`: flows of packets
-# that the fluid counts.
+# fluid's next step at the first place, `stride` numbers from the next one; `present`: of the set
+# of places. `queue`, `link`: its number in both models; `open`: flows of packets that the fluid
+# counts.
 FLUID_LINK = record_dtype(
     {
         "begin": float, "bits": float, "slope": float, "added": float, "due": float,
         "refused": float,
-        "early": float, "early_l4s": float, "marks": float, "arrivals": int, "queue": int,
-        "link": int, "open": int,
+        "early": float, "early_l4s": float, "marks": float, "arrivals": int, "stride": int,
+        "present": int, "queue": int, "link": int, "open": int,
     }
 )  # fmt: skip
 

@@ -70,7 +70,7 @@ def series(world: PacketWorld, until: float = math.inf) -> Series:
 
 def _edges(world: PacketWorld, until: float) -> np.ndarray:
     """Complete the bins that end by `until`; returns their ends."""
-    world.flush(until)
+    world.entry("flush")(until)
     interval = world.scenario.interval
     edges = np.minimum(interval * np.arange(1, world.n_bins + 1), world.scenario.duration)
     edges = edges[: np.searchsorted(edges, until + 1e-9 * interval, side="right")]

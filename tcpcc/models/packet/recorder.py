@@ -9,14 +9,7 @@ import math
 from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.notes import note_state
-from tcpcc.models.packet.packet_records import (
-    DELIVER,
-    MARGIN,
-    SEND,
-    flow_notes_at,
-    trace_at,
-    traced_at,
-)
+from tcpcc.models.packet import packet_records as r
 from tcpcc.transport.flow_record import TCP, tcp_at, window_at
 
 
@@ -76,7 +69,7 @@ def trace(w, flow, time, event, seq, value):
 @not_inlined
 def write_trace(w, flow, time, event, seq, value):
     """Write an entry of the trace; events at the sender have its window and controller's state."""
-    entry = trace_at(w.trace, w.trace_count)
+    entry = r.trace_at(w.trace, w.trace_count)
     entry.time = time
     entry.flow = flow.ident
     entry.event = event
@@ -85,21 +78,21 @@ def write_trace(w, flow, time, event, seq, value):
     values = w.trace_values + 8 * w.trace_columns * w.trace_count
     for i in range(w.trace_columns):
         number_at(values, i).value = math.nan
-    if event < DELIVER and flow.kind == TCP:
+    if event < r.DELIVER and flow.kind == TCP:
         tcp = tcp_at(w.tcp, flow.index)
         s = window_at(tcp.state, 0)
         number_at(values, 0).value = s.cwnd
         number_at(values, 1).value = s.ssthresh
-        if event == SEND:
+        if event == r.SEND:
             flow.sent_to = seq + 1
         number_at(values, 2).value = float(flow.sent_to - 1 - tcp.high_ack)
-        noted = flow_notes_at(flow.noted, 0)
+        noted = r.flow_notes_at(flow.noted, 0)
         for i in range(noted.n_in_trace):
-            variable = traced_at(noted.in_trace, i)
+            variable = r.traced_at(noted.in_trace, i)
             value = number_at(tcp.state, variable.place).value
             number_at(values, variable.column).value = value
     w.trace_count += 1
-    if w.trace_count + 4 * MARGIN > w.trace_room:
+    if w.trace_count + 4 * r.MARGIN > w.trace_room:
         w.need = 1
 
 
@@ -132,7 +125,7 @@ def write_sample(w, flow, now):
         b.ssthresh = s.ssthresh
         if tcp.srtt > 0:
             b.rtt = tcp.recent_rtt
-        note_state(flow_notes_at(flow.noted, 0), tcp.state, flow.bin)
+        note_state(r.flow_notes_at(flow.noted, 0), tcp.state, flow.bin)
         flow.bin += 1
     flow.bin_end = (flow.bin + 1) * w.interval if flow.bin < w.n_bins else math.inf
 
@@ -150,6 +143,14 @@ def link_bin(w, link, time):
 
 
 @compiled
+def record_arrival(w, link, time, packets, waiting):
+    """Record that `packets` arrive at a link, where at most `waiting` wait then."""
+    b = link_bin(w, link, time)
+    b.arrived += packets
+    b.queue_max = max(b.queue_max, waiting)
+
+
+@compiled
 def bin_at(w, time):
     """The bin of `time`; -1 after the end of the run."""
     return min(bin_of(w, time), w.n_bins - 1) if time <= w.duration else -1
@@ -161,4 +162,4 @@ def note_delivery(w, flow, seq, n, time):
     if time <= w.duration:
         if seq > 0 or flow.handshake == 0:
             flow_bin(w, flow, time).delivered += n
-        trace(w, flow, time, DELIVER, seq, 0.0)
+        trace(w, flow, time, r.DELIVER, seq, 0.0)

@@ -71,18 +71,14 @@ class PacketSimulation:
             scenario, trace, growing=growing, stream=stream, senders=senders
         )
         self._origin = self.env.now
-        self._address = self.world.address
-        self._step, self._need = self.world.stepper(), self.world.w["need"]
+        self._step, self._need = self.world.entry("step_once"), self.world.w["need"]
         self._cpu = 0.0
         self._callbacks: list[Any] = [self._fire]
         self._event = simpy.Event(self.env)
-        self._event._ok, self._event._value = True, None  # triggered: the event is reused
         self._due = math.inf
         self._watched: list[LiveFlow] = []
         self._before: dict[str, float] = {}  # rates of the links that have failed
-        self._wake(
-            float(self.world.schedule.heap["time"][0]) if self.world.w["heap_size"][0] else math.inf
-        )
+        self._wake_early()
 
     def _wake(self, model_time: float) -> None:
         """Schedule the SimPy event for the next event of the model."""
@@ -173,12 +169,12 @@ class PacketSimulation:
         from tcpcc.models.packet.handlers import send_more
 
         try:
-            send_more(self._address, flow, packets, self.now)
+            send_more(self.world.address, flow, packets, self.now)
         except ArithmeticError as error:
             raise self.world.explain(error) from None
         if self.world.w["need"][0]:
             self.world.grow()
-        self._wake_now()
+        self._wake_early()
 
     def fail(self, link: str) -> None:
         """Set the rate of `link` to 0 from now on: packets wait. `restore` ends the failure."""
@@ -256,7 +252,7 @@ class PacketSimulation:
             jitter=jitter, jitter_share=jitter_share,
         )  # fmt: skip
         self.world.schedule.change_now(ResolvedChange(change, i))
-        self._wake_now()
+        self._wake_early()
 
     def start(self, flow: str) -> None:
         """Switch a CBR source on now."""
@@ -276,21 +272,16 @@ class PacketSimulation:
 
     def _from_outside(self, kind: Any, ident: int) -> None:
         self.world.schedule.add(self.now, kind, ident)
-        self._wake_now()
-
-    def _wake_now(self) -> None:
-        """Let the model handle an event that was scheduled for the present time."""
-        if self._due > self.now:
-            self._wake_at(self.now)
+        self._wake_early()
 
     def _wake_early(self) -> None:
         """Let the model handle an event that was scheduled before its next one."""
-        first = max(float(self.world.schedule.heap["time"][0]), self.now)
+        w = self.world.w[0]
+        first = float(self.world.schedule.heap["time"][0]) if w["heap_size"] else math.inf
+        if w["pending"] >= 0:
+            first = self.now
         if self._due > first:
-            self._wake_at(first)
-
-    def _wake_at(self, model_time: float) -> None:
-        self._event.callbacks = []  # disables the event that is scheduled already
-        self._event = type(self._event)(self.env)
-        self._event._ok, self._event._value = True, None
-        self._wake(model_time)
+            self._event.callbacks = []  # disables the event that is scheduled already
+            self._event = type(self._event)(self.env)
+            self._event._ok, self._event._value = True, None  # triggered: the event is reused
+            self._wake(max(first, self.now))

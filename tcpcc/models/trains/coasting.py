@@ -7,7 +7,7 @@ records of what is outstanding, and the flow goes on as with packets.
 """
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.models.trains.train_records import LOG_SIZE, logged_at
+from tcpcc.models.trains.train_records import LOG_SIZE, gap_of, logged_at
 from tcpcc.transport.flow_record import OPEN, segment_at
 
 
@@ -42,17 +42,23 @@ def log_train(tcp, o, seq, count, first, last):
     o.log_end += 1
 
 
+@compiled
+def write_segment(tcp, seq):
+    """Write that a segment was sent once; returns its record."""
+    segment = segment_at(tcp.segments, seq & tcp.segment_mask)
+    segment.transmits = 1
+    segment.flags = 0
+    return segment
+
+
 @not_inlined
 def write_segments(tcp, o):
     """Write the records of the segments in the log that are outstanding, and empty it."""
     for i in range(o.log_first, o.log_end):
         entry = logged_at(o.log, i & (LOG_SIZE - 1))
-        gap = (entry.last - entry.first) / (entry.count - 1) if entry.count > 1 else 0.0
+        gap = gap_of(entry)
         for k in range(max(tcp.high_ack + 1 - entry.seq, 0), entry.count):
-            segment = segment_at(tcp.segments, (entry.seq + k) & tcp.segment_mask)
-            segment.sent_at = entry.first + k * gap
-            segment.transmits = 1
-            segment.flags = 0
+            write_segment(tcp, entry.seq + k).sent_at = entry.first + k * gap
         o.coast_from = entry.seq + entry.count
     o.log_first = o.log_end
 
@@ -66,9 +72,7 @@ def stop_coasting(tcp, o):
     if tcp.coasting != 0:
         write_segments(tcp, o)
         for seq in range(o.coast_from, tcp.next_seq):
-            segment = segment_at(tcp.segments, seq & tcp.segment_mask)
-            segment.transmits = 1
-            segment.flags = 0
+            write_segment(tcp, seq)
         tcp.coasting = 0
 
 
@@ -84,8 +88,7 @@ def time_sent(tcp, o, seq):
         if entry.seq + entry.count <= tcp.high_ack + 1:
             o.log_first = k
         entry = logged_at(o.log, k & (LOG_SIZE - 1))
-    gap = (entry.last - entry.first) / (entry.count - 1) if entry.count > 1 else 0.0
-    return entry.first + (seq - entry.seq) * gap
+    return entry.first + (seq - entry.seq) * gap_of(entry)
 
 
 @compiled
@@ -93,8 +96,5 @@ def write_newest(tcp, o, seq):
     """Write the record of the segment that an ACK acknowledges; returns when it was sent."""
     at = time_sent(tcp, o, seq)
     if tcp.coasting != 0 and seq >= o.coast_from:
-        segment = segment_at(tcp.segments, seq & tcp.segment_mask)
-        segment.sent_at = at
-        segment.transmits = 1
-        segment.flags = 0
+        write_segment(tcp, seq).sent_at = at
     return at

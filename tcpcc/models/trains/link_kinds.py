@@ -21,16 +21,19 @@ class Use:
     """What crosses a row of the world's links.
 
     Attributes:
+        hops: numbers of the hops.
         paths: numbers of the paths.
-        sizes: of data packets.
+        sizes, ack_sizes: of data packets, of ACKs.
         slowest: of each path whose ACKs come here, the data link with the lowest rate.
-        many: whether a packet may stand for several.
+        counts: flows that the packets stand for, of senders that stand for several.
     """
 
+    hops: list[int] = field(default_factory=list)
     paths: list[int] = field(default_factory=list)
     sizes: set[int] = field(default_factory=set)
+    ack_sizes: set[int] = field(default_factory=set)
     slowest: set[int] = field(default_factory=set)
-    many: bool = False
+    counts: list[int] = field(default_factory=list)
 
 
 def specs_of(world: PacketWorld, number: int, flow: ResolvedFlow) -> list[Any]:
@@ -43,37 +46,38 @@ def specs_of(world: PacketWorld, number: int, flow: ResolvedFlow) -> list[Any]:
 
 def uses_of_links(world: PacketWorld) -> dict[int, Use]:
     """What crosses each row of the world's links, of those on a path."""
-    links = world.resolved.links
+    paths, links = world.paths, world.resolved.links
     uses: dict[int, Use] = defaultdict(Use)
-    for number, flow in world.paths._paths():
-        for way in (flow.forward, flow.reverse):
-            for row in world.paths._hops_of(way):
-                uses[row].paths.append(number)
-        for link in flow.forward:
-            uses[link].sizes.update(spec.packet_size for spec in specs_of(world, number, flow))
-        least = min(flow.forward, key=lambda i: links[i].rate)
-        for link in flow.reverse:
-            uses[link].slowest.add(least)
-        if flow.spec.count > 1:
-            for link in flow.forward + flow.reverse:
-                uses[link].many = True
+    for number, flow in paths.numbered():
+        specs, forward = specs_of(world, number, flow), paths.hops_of(flow.forward)
+        slowest = min(flow.forward, key=lambda i: links[i].rate)
+        for k, row in enumerate(forward + paths.hops_of(flow.reverse), paths.path_of[number]):
+            use = uses[row]
+            use.hops.append(k)
+            use.paths.append(number)
+            if flow.spec.count > 1:
+                use.counts.append(flow.spec.count)
+            if k < paths.path_of[number] + len(forward):
+                use.sizes.update(spec.packet_size for spec in specs)
+            else:
+                use.ack_sizes.update(spec.ack_size for spec in specs)
+                use.slowest.add(slowest)
     return uses
 
 
-def kinds_of_links(world: PacketWorld) -> dict[int, int]:
+def kinds_of_links(world: PacketWorld, uses: dict[int, Use]) -> dict[int, int]:
     """The kind of every row of the world's links on a path; see `train_records`."""
     links = world.resolved.links
-    uses = uses_of_links(world)
     kinds = {
         row: SINGLE if links[i].aggregation > 0 or links[i].reordering else STAGE
         for i, row in world.paths.stages.items()
     }
-    specs = [flow.spec for _, flow in world.paths._paths() if flow.reverse]
+    specs = [flow.spec for _, flow in world.paths.numbered() if flow.reverse]
     ratio = min((spec.packet_size / spec.ack_size for spec in specs), default=math.inf)
     for i in uses.keys() - kinds.keys():
         kinds[i] = _kind_of_link(world, i, links[i], uses[i], ratio)
     for flow in world.resolved.flows:
-        hop, i = first_queue(kinds, world.paths._hops_of(flow.forward))
+        hop, i = first_queue(kinds, world.paths.hops_of(flow.forward))
         if hop >= 0 and _is_lone(flow, links[i], uses[i]):
             kinds[i] = LONE
     return kinds
@@ -94,7 +98,7 @@ def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
     """How long before a packet of a sender reaches a hop its last transmission began, s: that of
     the link before, or of the ACK that releases it, unless these have waited."""
     links = world.resolved.links
-    before = [row for row in world.paths._hops_of(flow.forward)[:hop] if row < len(links)]
+    before = [row for row in world.paths.hops_of(flow.forward)[:hop] if row < len(links)]
     if not before and not flow.reverse:
         return math.inf
     link = links[before[-1] if before else flow.reverse[-1]]
@@ -105,11 +109,11 @@ def lag_at(world: PacketWorld, flow: ResolvedFlow, hop: int) -> float:
 def _kind_of_link(world: PacketWorld, i: int, link: Link, use: Use, ratio: float) -> int:
     """Kind of link `i`; an ACK has 1/`ratio` of a packet's bytes, at most."""
     # fluid would mix a burst with what waits
-    mixed = len(use.sizes) > 1 and not use.many
+    mixed = len(use.sizes) > 1 and not use.counts
     queue = link.queue.discipline
     if link.variable or queue.is_scheduled or link.buffer_unit == "bytes" or mixed:
         return SINGLE
-    of_one_flow = i >= len(world.scenario.net.links) or not use.many
+    of_one_flow = i >= len(world.scenario.net.links) or not use.counts
     if not world.links["tracked"][i] and of_one_flow and not _meet(world, i, link, use):
         return OWN
     plain = queue.on_arrival is None and link.loss == 0
@@ -140,6 +144,6 @@ def _is_lone(flow: ResolvedFlow, link: Link, use: Use) -> bool:
     return (
         not isinstance(flow.spec, CBR)
         and len(use.paths) == 1
-        and not use.many
+        and not use.counts
         and link.queue.discipline.on_arrival is None
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
-from tcpcc.models.packet.event_list import next_order, push
+from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.packet_records import hop_at, link_at
 from tcpcc.models.packet.packets import size_of
 from tcpcc.models.packet.recorder import add_sending, link_bin
@@ -116,8 +116,7 @@ def join_line(w, flow, line, ident, kind, p):
 def await_train(w, line, kind, ident):
     """The first train on a line, if any, has an event when it begins to arrive."""
     if line.head != 0:
-        t = max(train_at(w.trains, line.head).first, w.now)
-        push(w, t, w.now, next_order(w), kind, ident)
+        schedule(w, max(train_at(w.trains, line.head).first, w.now), kind, ident)
 
 
 @compiled

@@ -7,14 +7,14 @@ import numpy as np
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.packet.conversations import leave_place
-from tcpcc.models.packet.event_list import next_order, push
-from tcpcc.models.packet.handlers import take_arrived
+from tcpcc.models.packet.event_list import schedule, vacate_first
 from tcpcc.models.packet.headers import count_marks, drop_packet, take_verdict
+from tcpcc.models.packet.links.fifo import count_others
 from tcpcc.models.packet.links.queue_sample import fill_queue_sample
 from tcpcc.models.packet.links.transit import send_packet
 from tcpcc.models.packet.packet_records import flow_at, hop_at, link_at
-from tcpcc.models.packet.packets import Packet, size_of
-from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, bin_of, link_bin
+from tcpcc.models.packet.packets import Packet, size_of, take_arrived
+from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at, bin_of, record_arrival
 from tcpcc.models.queue_memory import apply_discipline
 from tcpcc.models.trains.train_lines import await_train, go_back, longest, remove_head, travel
 from tcpcc.models.trains.train_queue import (
@@ -22,8 +22,8 @@ from tcpcc.models.trains.train_queue import (
     admit,
     advance_line,
     begin_train,
-    count_others,
     decide_in_fluid,
+    show_waiting,
     take_out,
     variance_of,
 )
@@ -31,9 +31,11 @@ from tcpcc.models.trains.train_receiver import receive_train
 from tcpcc.models.trains.train_records import (
     AT_LINK,
     GROWTH,
+    SINGLE,
     at_times,
     drop_first_packet,
     gap_of,
+    line_at,
     packet_of,
     part,
     pool_at,
@@ -83,7 +85,8 @@ def end_train(w, flow, hop, link, pool, line, p, size, each):
     line.busy = last + each * tx
     link.arrived += n * each
     if link.recorded != 0 and p.last <= w.duration:
-        record_arrival(w, link, pool, p.last, n * each)
+        waiting = math.floor(pool.backlog / pool.size)  # not //, which is slow
+        record_arrival(w, link, p.last, n * each, min(waiting, link.capacity))
     end = first + (tx + link.delay)
     if drops == 0 and link.rule == 0 and link.loss == 0:
         go_on_train(w, flow, hop + 1, at_times(p, end, last + (tx + link.delay)))
@@ -144,14 +147,6 @@ def finds_room(w, link, pool, line, p, size, each):
 
 
 @compiled
-def record_arrival(w, link, pool, time, packets):
-    b = link_bin(w, link, time)
-    b.arrived += packets
-    waiting = math.floor(pool.backlog / pool.size)  # not //, which is slow
-    b.queue_max = max(b.queue_max, min(waiting, link.capacity))
-
-
-@compiled
 def cut_train(w, flow, hop, link, pool, p, end, gap, size, each, before, after, drops):
     """Drop `drops` packets of a train and those that chance or the discipline hits; the parts
     between them go on, the first packet at the time `end`, the others `gap` later each. Returns how
@@ -198,8 +193,7 @@ def send_part(w, flow, hop, p, end, gap, a, b):
 @compiled
 def ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, full):
     """Let the link's discipline decide about a packet; returns whether the packet may pass."""
-    link.queue_bytes = waiting
-    q = fill_queue_sample(w, link, flow, packet, t, size, max(waiting / pool.size - 0.5, 0.0), full)
+    q = fill_queue_sample(w, link, flow, packet, t, size, show_waiting(link, pool, waiting), full)
     q.idle = pool.idle
     pool.idle = 0.0
     b = bin_at(w, t)
@@ -238,7 +232,7 @@ def reach_link(w, flow, hop, line, now):
             train_at(w.trains, line.head).last = p.last
         begin_train(link, pool, line, p, now, size)
         if p.last > now:
-            push(w, p.last, now, next_order(w), AT_LINK, ident)
+            schedule(w, p.last, AT_LINK, ident)
             return
     remove_head(w, line)
     end_train(w, flow, hop, link, pool, line, p, size, each)
@@ -308,11 +302,9 @@ def wait_alone(w, link, p, size, tx):
     link.busy_until = last
     link.arrived += n
     if link.recorded != 0 and p.first <= w.duration:
-        b = link_bin(w, link, min(p.last, w.duration))
-        b.arrived += n
         wait = max(begin - p.first, last - tx - p.last)
+        record_arrival(w, link, min(p.last, w.duration), n, math.ceil(wait / tx - 1e-9))
         if wait > 0:
-            b.queue_max = max(b.queue_max, math.ceil(wait / tx - 1e-9))
             record_waiting(w, link, p, begin, last - tx)
         add_sending(w, link, begin, begin + n * tx, 8 * size * n, 1.0)
     return at_times(p, first + link.delay, last + link.delay)
@@ -349,6 +341,19 @@ def enter_link(w, flow, hop, line, now):
         remove_head(w, line)
     await_train(w, line, AT_LINK, flow.path + hop)
     send_packet(w, flow, packet_of(flow, hop, p), now)
+
+
+@compiled
+def handle_link(w, ident, now):
+    """A train begins to reach a shared link, or has wholly reached it."""
+    vacate_first(w)
+    line = line_at(w.lines, ident)
+    flow = flow_at(w.flows, np.int64(train_at(w.trains, line.head).flow))
+    if line.kind == SINGLE:
+        enter_link(w, flow, ident - flow.path, line, now)
+    else:
+        reach_link(w, flow, ident - flow.path, line, now)
+    leave_place(w, flow)
 
 
 @not_inlined

@@ -9,9 +9,9 @@ import math
 from tcpcc.engine.jit import call_rule, compiled, not_inlined
 from tcpcc.engine.streams import uniform
 from tcpcc.models.notes import note_state
-from tcpcc.models.packet.links.queue_sample import fill_queue_sample
+from tcpcc.models.packet.event_list import vacate_first
+from tcpcc.models.packet.links.fifo import wake_queue
 from tcpcc.models.packet.recorder import add_sending, add_waiting
-from tcpcc.models.queue_memory import apply_discipline
 
 #: Squared coefficient of variation of the distances between the packets of a train.
 UNEQUAL = 0.1
@@ -196,14 +196,6 @@ def take_out(pool, amount, packets):
 
 
 @not_inlined
-def count_others(w, link, flow, packet, t, size, waiting, others):
-    """Let a discipline without a rule for amounts see those that a packet stands for."""
-    for _ in range(others):
-        fill_queue_sample(w, link, flow, packet, t, size, waiting, False)
-        apply_discipline(link, -1)
-
-
-@not_inlined
 def decide_in_fluid(link, pool, q, each, b):
     """Let a discipline decide about a packet that stands for `each`, by its rule for amounts.
 
@@ -241,3 +233,20 @@ def decide_in_fluid(link, pool, q, each, b):
         q.mark = hit
     else:
         q.drop = hit
+
+
+@compiled
+def show_waiting(link, pool, amount):
+    """Where `amount` bytes wait, a discipline sees half a packet less: the part of a packet that is
+    still to be sent, on average. Returns the packets that it sees."""
+    waiting = max(amount / pool.size - 0.5, 0.0)
+    link.queue_bytes = waiting * pool.size
+    return waiting
+
+
+@not_inlined
+def handle_pool_timer(w, link, pool, now):
+    """The timer of a discipline of a fluid queue is due."""
+    vacate_first(w)
+    advance_line(w, link, pool, now)
+    wake_queue(w, link, now, show_waiting(link, pool, pool.backlog))

@@ -9,29 +9,38 @@ import math
 
 from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.models.conversation_records import item_at
-from tcpcc.models.packet.conversations import note_items
-from tcpcc.models.packet.event_list import comes_next, next_order, push
+from tcpcc.models.packet.conversations import leave_place, note_items
+from tcpcc.models.packet.event_list import comes_next, schedule, vacate_first
 from tcpcc.models.packet.handlers import (
     lacks_segments,
     record_sent,
+    set_open,
     set_timers,
     take_ack,
     trace_turn,
 )
 from tcpcc.models.packet.headers import write_header
-from tcpcc.models.packet.packet_records import MARGIN
-from tcpcc.models.packet.recorder import flow_bin
-from tcpcc.models.trains.coasting import begin_coasting, log_train, time_sent, write_newest
+from tcpcc.models.packet.packet_records import MARGIN, flow_at
+from tcpcc.models.packet.recorder import flow_bin, sample_flow
+from tcpcc.models.trains.coasting import (
+    begin_coasting,
+    log_train,
+    stop_coasting,
+    time_sent,
+    write_newest,
+)
 from tcpcc.models.trains.train_lines import (
     append_train,
     await_train,
     longest,
     most_acknowledged,
+    remove_head,
     travel,
 )
 from tcpcc.models.trains.train_links import cross_alone, go_on_train, reach_link
 from tcpcc.models.trains.train_records import (
     AT_LINK,
+    AT_SENDER,
     GROWTH,
     LONE,
     Train,
@@ -39,10 +48,12 @@ from tcpcc.models.trains.train_records import (
     line_at,
     open_at,
     part,
+    read_train,
+    train_at,
     trigger_of,
 )
 from tcpcc.transport import sender
-from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, window_at
+from tcpcc.transport.flow_record import OPEN, delivery_at, out_at, segment_at, tcp_at, window_at
 from tcpcc.transport.undo import NOT_DUE
 
 
@@ -75,7 +86,7 @@ def reach_now(w, flow, o):
         if comes_next(w):
             reach_link(w, flow, o.meets, line_at(w.lines, ident), w.now)
         else:
-            push(w, w.now, w.now, next_order(w), AT_LINK, ident)
+            schedule(w, w.now, AT_LINK, ident)
 
 
 @compiled
@@ -127,43 +138,41 @@ def gather(w, flow, tcp, o, now, first):
     while True:
         for i in range(tcp.outbox_count):
             out = out_at(tcp.outbox, i)
-            seq = out.seq
-            record_sent(w, flow, tcp, b, seq, out.again != 0, now)
-            more = o.count > 0 and o.single != 0
-            if o.count > 0 and (
-                o.single != 0
-                or seq != o.seq + o.count
-                or out.again != o.again
-                or (first == now and now - o.first > longest(w, tcp))
-            ):
-                close_train(w, flow, tcp, o)
-            if o.count == 0:
-                o.first = first
-                o.seq = seq
-                o.again = out.again
-                o.extra = GROWTH if more and tcp.high_ack > 0 else 0
-                if flow.has_header != 0:
-                    o.header = write_header(w, flow, tcp, seq, out.again != 0)
-                    if w.n_spare_headers < w.train_margin:
-                        w.need = 1
-            o.count += 1
-            o.last = now
+            record_sent(w, flow, tcp, b, out.seq, out.again != 0, now)
+            lengthen_train(w, flow, tcp, o, out.seq, 1, out.again, now, first)
         tcp.outbox_count = 0
         if tcp.run > 0:
             b.sent += tcp.run
-            if o.count > 0 and first == now and now - o.first > longest(w, tcp):
-                close_train(w, flow, tcp, o)
-            if o.count == 0:
-                o.first = first
-                o.seq = tcp.next_seq - tcp.run
-                o.again = o.extra = 0
-            o.count += tcp.run
-            o.last = now
+            lengthen_train(w, flow, tcp, o, tcp.next_seq - tcp.run, tcp.run, 0, now, first)
             tcp.run = 0
         # what a trace needs may be short
         if tcp.more == 0 or lacks_segments(w, flow, tcp, w.need != 0 and flow.traced != 0):
             return
         sender.resume_sending(tcp, now)
+
+
+@compiled
+def lengthen_train(w, flow, tcp, o, seq, n, again, now, first):
+    """Add `n` packets, from number `seq` on, to the open train, or begin the next one with them."""
+    more = o.count > 0 and o.single != 0
+    if o.count > 0 and (
+        o.single != 0
+        or seq != o.seq + o.count
+        or again != o.again
+        or (first == now and now - o.first > longest(w, tcp))
+    ):
+        close_train(w, flow, tcp, o)
+    if o.count == 0:
+        o.first = first
+        o.seq = seq
+        o.again = again
+        o.extra = GROWTH if more and tcp.high_ack > 0 else 0
+        if flow.has_header != 0:
+            o.header = write_header(w, flow, tcp, seq, again != 0)
+            if w.n_spare_headers < w.train_margin:
+                w.need = 1
+    o.count += n
+    o.last = now
 
 
 @compiled
@@ -311,6 +320,39 @@ def take_acks(w, flow, tcp, o, p):
         if flow.conversation == 0 and flow.last_item != 0:
             note_items(w, flow, tcp, t)
         gather(w, flow, tcp, o, t, t)
+
+
+@compiled
+def handle_acks(w, ident):
+    """A train of ACKs reaches its sender."""
+    flow = flow_at(w.flows, ident)
+    tcp = tcp_at(w.tcp, ident)
+    line = line_at(w.ack_lines, ident)
+    p = read_train(train_at(w.trains, line.head))
+    if lacks_room(w, flow, tcp, p.count * max(p.step, 1)):
+        return
+    vacate_first(w)
+    remove_head(w, line)
+    waits = line.head != 0  # if not, the next train that comes has an event
+    now = w.now
+    flow.inbound += p.count
+    sample_flow(w, flow, p.last)
+    o = open_at(w.open_trains, ident)
+    if is_smooth(tcp, p) and not ends_write(w, flow, p):
+        take_smooth_acks(w, flow, tcp, o, p)
+    else:
+        stop_coasting(tcp, o)
+        take_acks(w, flow, tcp, o, p)
+    close_train(w, flow, tcp, o)
+    if not math.isnan(tcp.finished):
+        set_open(w, flow, 0)
+    if flow.conversation != 0:
+        note_items(w, flow, tcp, now)
+    set_timers(w, flow, tcp, max(now, p.last))
+    if waits:
+        await_train(w, line, AT_SENDER, ident)
+    reach_now(w, flow, o)
+    leave_place(w, flow)
 
 
 @compiled

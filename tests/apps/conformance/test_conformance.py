@@ -101,13 +101,6 @@ def test_cubic_of_aioquic_falls_too_far(path, name):
 # Senders that are broken on purpose.
 
 
-def on_ack(s, p, a):
-    if s.cwnd < s.ssthresh:
-        s.cwnd += a.acked
-    else:
-        s.cwnd += a.acked / s.cwnd
-
-
 def on_loss(s, p, a):
     s.ssthresh = max(0.7 * a.window, 2.0)
     s.cwnd = s.ssthresh
@@ -118,13 +111,10 @@ def on_timeout(s, p, a):
     s.cwnd = 1.0
 
 
-LINEAR = tc.Controller(
-    name="kit_linear",
-    summary="CUBIC without its cubic",
-    on_ack=on_ack,
-    on_loss=on_loss,
-    on_timeout=on_timeout,
-)
+LINEAR = tc.controllers["reno"].variant(
+    name="kit_linear", summary="CUBIC without its cubic", slow_start="standard",
+    on_loss=on_loss, on_timeout=on_timeout,
+)  # fmt: skip
 
 # What is broken: settings, the case that sees it and its checks that fail, a case that does not.
 BROKEN = {

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 import tcpcc as tc
-from tcpcc import State
+from tcpcc import Param, State
+
+RENO = tc.controllers["reno"]
+reno_on_ack = RENO.on_ack
 
 
-def on_ack(s, p, a):
+def grow(s, p, a):
+    """By `growth` packets a round trip."""
     if s.cwnd < s.ssthresh:
         s.cwnd += a.acked
     else:
-        s.cwnd += a.acked / s.cwnd
+        s.cwnd += p.growth * a.acked / s.cwnd
 
 
-def on_loss(s, p, a):
-    s.ssthresh = max(a.window / 2, 2.0)
+def back_off(s, p, a):
+    s.ssthresh = max(p.kept * a.window, 2.0)
     s.cwnd = s.ssthresh
-
-
-def on_timeout(s, p, a):
-    on_loss(s, p, a)
-    s.cwnd = 1.0
-
-
-# 5.1.2: keeps most of a full buffer.
-def back_off_little(s, p, a):
-    s.ssthresh = max(0.98 * a.window, 2.0)
-    s.cwnd = s.ssthresh
-
-
-# 5.1.3: grows by ten packets a round trip.
-def grow_fast(s, p, a):
-    if s.cwnd < s.ssthresh:
-        s.cwnd += a.acked
-    else:
-        s.cwnd += 10 * a.acked / s.cwnd
 
 
 # 5.1.4: who has more takes more.
@@ -43,19 +28,6 @@ def grow_with_window(s, p, a):
         s.cwnd += a.acked
     else:
         s.cwnd += a.acked * s.cwnd / 5000
-
-
-# 5.2.1: three packets a round trip, and a fifth back.
-def grow_threefold(s, p, a):
-    if s.cwnd < s.ssthresh:
-        s.cwnd += a.acked
-    else:
-        s.cwnd += 3 * a.acked / s.cwnd
-
-
-def back_off_a_fifth(s, p, a):
-    s.ssthresh = max(0.8 * a.window, 2.0)
-    s.cwnd = s.ssthresh
 
 
 # 6.1: stops growing at 10 packets.
@@ -74,10 +46,8 @@ def collapse(s, p, a):
 def flee_delay(s, p, a):
     if a.rtt > 1.5 * a.base_rtt:
         s.cwnd = max(s.cwnd - 0.2 * a.acked, 2.0)
-    elif s.cwnd < s.ssthresh:
-        s.cwnd += a.acked
     else:
-        s.cwnd += a.acked / s.cwnd
+        reno_on_ack(s, p, a)
 
 
 # 7.5: no slow start.
@@ -96,7 +66,7 @@ def limp(s, p, a):
     if s.hurt > 0:
         s.cwnd = min(s.cwnd + a.acked / s.cwnd, 4.0)
     else:
-        on_ack(s, p, a)
+        reno_on_ack(s, p, a)
 
 
 # 5.1.1: does not care about timeouts.
@@ -104,24 +74,29 @@ def shrug(s, p, a):
     s.cwnd = max(s.cwnd, 20.0)
 
 
-# name: (section that sees it, rules, state)
+# name: (section that sees it, rules, parameters)
 BROKEN = {
-    "collapses": ("5.1.1", {"on_loss": shrug, "on_timeout": shrug}),
-    "bloats": ("5.1.2", {"on_loss": back_off_little}),
-    "overshoots": ("5.1.3", {"on_ack": grow_fast, "on_loss": back_off_little}),
-    "unfair": ("5.1.4", {"on_ack": grow_with_window, "on_loss": back_off_little}),
-    "bully": ("5.2.1", {"on_ack": grow_threefold, "on_loss": back_off_a_fifth}),
-    "timid": ("6.1", {"on_ack": stop_growing}),
-    "fragile": ("6.4", {"on_loss": collapse}),
-    "shy": ("7.3", {"on_ack": flee_delay}),
-    "slow": ("7.5", {"on_ack": walk}),
-    "sulks": ("7.8", {"on_ack": limp, "on_timeout": never_again}),
+    "collapses": ("5.1.1", {"on_loss": shrug, "on_timeout": shrug}, {}),
+    "bloats": ("5.1.2", {"on_loss": back_off}, {"kept": 0.98}),
+    "overshoots": ("5.1.3", {"on_ack": grow, "on_loss": back_off}, {"growth": 10, "kept": 0.98}),
+    "unfair": ("5.1.4", {"on_ack": grow_with_window, "on_loss": back_off}, {"kept": 0.98}),
+    "bully": ("5.2.1", {"on_ack": grow, "on_loss": back_off}, {"growth": 3, "kept": 0.8}),
+    "timid": ("6.1", {"on_ack": stop_growing}, {}),
+    "fragile": ("6.4", {"on_loss": collapse}, {}),
+    "shy": ("7.3", {"on_ack": flee_delay}, {}),
+    "slow": ("7.5", {"on_ack": walk}, {}),
+    "sulks": ("7.8", {"on_ack": limp, "on_timeout": never_again}, {}),
 }
 
 
 def controller(name: str) -> tc.Controller:
-    rules = {"on_ack": on_ack, "on_loss": on_loss, "on_timeout": on_timeout} | BROKEN[name][1]
-    state = {"hurt": State(0.0, "", "whether a timeout happened")} if name == "sulks" else {}
-    return tc.Controller(
-        name=f"broken_{name}", summary="broken on purpose", state=state, recovery="newreno", **rules
+    _, rules, values = BROKEN[name]
+    return RENO.variant(
+        name=f"broken_{name}",
+        summary="broken on purpose",
+        params={key: Param(value) for key, value in values.items()},
+        state={"hurt": State(0.0, "", "whether a timeout happened")} if name == "sulks" else {},
+        recovery="newreno",
+        slow_start="standard",
+        **rules,
     )

@@ -39,7 +39,7 @@ def by_section():
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_controller_fails_where_it_is_broken(name, by_section):
-    section, _ = BROKEN[name]
+    section, *_ = BROKEN[name]
     evaluation = by_section(section).evaluate(tc.Flow(controller(name)))
     assert evaluation.failed, evaluation.table()
 

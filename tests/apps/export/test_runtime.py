@@ -10,6 +10,7 @@ import pytest
 from held import library, needs_cc
 
 from tcpcc.apps.export import linux
+from tcpcc.apps.export.c_files import text_of
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import State
 
@@ -102,7 +103,7 @@ class Sender:
         (folder / "bpf").mkdir()
         for name in ("bpf_helpers", "bpf_tracing", "bpf_core_read"):
             (folder / "bpf" / f"{name}.h").write_text("")
-        runtime = (linux.FILES / linux.RUNTIME).read_text()
+        runtime = text_of("bpf/runtime.bpf.h")
         parts = [
             '#include "shim.h"\n#define F64_ONE 0x3ff0000000000000ULL',
             "#define F64_INF 0x7ff0000000000000ULL", linux.rules(one, {}), HELPERS, runtime, KERNEL,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -217,6 +219,18 @@ def test_the_registered_environment_is_the_one_that_make_makes():
     assert env.spec.id == "tcpcc/Congestion-v0"
     ours = gym.make(case(2.0), observe=("rtt", "loss"))
     assert episode(env, 0.1)[0] == episode(ours, 0.1)[0]
+
+
+def test_gymnasium_makes_the_environment_without_another_import():
+    code = (
+        "import gymnasium, tcpcc as tc\n"
+        "net = tc.dumbbell('10 Mbps', '20 ms', 50)\n"
+        "case = tc.Scenario(net, [tc.Flow('reno', name='agent')], duration=1)\n"
+        "env = gymnasium.make('tcpcc.apps.gym:tcpcc/Congestion-v0', scenario=case)\n"
+        "print(env.spec.id, env.observation_space.shape)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "tcpcc/Congestion-v0 (5,)", done.stderr
 
 
 def test_seeds_change_an_episode_where_there_is_chance():

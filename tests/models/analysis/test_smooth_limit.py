@@ -102,3 +102,13 @@ def test_a_source_that_is_on_at_several_times_loads_a_link_once():
     often = tc.CBR("4 Mbps", on=[(0, 10), (20, 30), (40, 50)])
     found = tc.analysis.equilibrium(scenario(often))
     assert np.array(found["utilization"]) == pytest.approx([0.4])
+
+
+def test_the_state_of_a_coupled_controller_is_its_variables():
+    """Not the size and the address of its group, which are in its record, too."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 100, queue=tc.queues.RED(min_thresh=5, max_thresh=80))
+    flow = tc.Flow("lia", name="a", slow_start="standard")
+    f = tc.analysis.right_hand_side(tc.Scenario(net, [flow], duration=10))
+    assert f.names == ["a.cwnd", "a.ssthresh", "a.rtt", "bottleneck.backlog"]
+    rtt = f.y0[2]
+    assert f(0, f.y0)[0] == pytest.approx(1 / rtt, rel=0.05)  # a packet in a round trip, as Reno

@@ -194,5 +194,5 @@ def test_ect1_has_a_probability_of_its_own():
 def test_fifo_links_have_no_packets():
     world = FluidWorld(behind(tc.queues.RED()))
     assert not world.packet_links
-    assert world.tables["hop_waits"].size == 0
+    assert world.tables[1]["hop_waits"].size == 0
     assert math.isclose(world.links["packets"].sum(), 0)

@@ -114,15 +114,14 @@ def test_no_totals_of_the_connection_before():
     world = FluidWorld(talk(flow="bbr", beginnings=2.0))
     k = round((4 + trip()) / world.step) - 5
     world.run(k)
-    for name in ("sent_by", "repaired_by", "delivered_by"):
-        world.tables[name][:] = 7.0
+    for history in world.histories.values():
+        history[:] = 7.0
     while not (world.flows["conversation"] * (world.flows["status"] == RUNNING) == 2).any():
         k += 1
         world.run(k)
     (place,) = np.flatnonzero(world.flows["conversation"] == 2)
     rows = np.arange(k - 20, k - 1) & int(world.w["mask"][0])
-    for name in ("sent_by", "repaired_by", "delivered_by"):
-        assert not world.tables[name][rows, place].any(), name
+    assert not world.histories[place][rows].any()
 
 
 def test_what_is_sent_before_a_place_is_taken_again_counts():
@@ -265,3 +264,33 @@ def test_flows_without_series_have_the_same_totals():
         one, other = (x.data[name] for x in (shown, hidden))
         kept = one.sel(flow=other.flow) if "flow" in one.dims else one
         assert np.array_equal(kept, other, equal_nan=True), name
+
+
+def test_the_length_of_the_tables_changes_no_bit(monkeypatch):
+    """They become longer three times, or are long enough from the start."""
+    case = tc.Scenario(
+        tc.dumbbell("2 Mbps", "4 ms", 400),
+        [tc.Flow("cubic", access_delay=0.002 * k, recovery="sack") for k in range(40)],
+        duration=12,
+    )
+    runs = []
+    for reach in (32, 4096):
+        monkeypatch.setattr("tcpcc.models.fluid.fluid_world.SHORTEST_REACH", reach)
+        world = FluidWorld(case)
+        first = int(world.links["mask"][0])
+        world.run(world.end)
+        runs.append((first < world.links["mask"][0], world.flow_bins, world.link_bins))
+    assert [longer for longer, _, _ in runs] == [True, False]
+    for of_short, of_long in zip(*(run[1:] for run in runs), strict=True):
+        assert of_short.tobytes() == of_long.tobytes()
+
+
+def test_tables_of_a_link_are_as_long_as_its_own_waits():
+    """One hop of a path with a long queue: the tables of the others stay short."""
+    net = tc.chain(8, [20e6] * 7 + [1e6], 0.004, [20] * 7 + [300])
+    world = FluidWorld(tc.Scenario(net, [tc.Flow("newreno", recovery="reno")], duration=20))
+    world.run(world.end)
+    rows = (world.links["mask"] + 1).tolist()
+    assert max(rows) >= 4 * min(rows)
+    assert sum(rows) < 3 * max(rows)
+    assert not world.histories

@@ -3,18 +3,10 @@
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
+from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.event_list import put_in_order
 from tcpcc.models.packet.links.fifo import leave_queue
 from tcpcc.models.packet.links.scheduler import serve_next
-from tcpcc.models.packet.packet_records import (
-    ARRIVAL,
-    DEPARTURE,
-    event_at,
-    lane_at,
-    link_at,
-    packet_at,
-    queued_at,
-)
 from tcpcc.models.packet.recorder import add_sending, add_waiting
 
 
@@ -36,7 +28,7 @@ def send_rest(w, link, now, end, rate):
 def time_before(lane, place):
     """When the packet before a place in a lane arrives; 0 if there is none."""
     if place > lane.flight_head:
-        return packet_at(lane.flight, (place - 1) & lane.flight_mask).time
+        return r.packet_at(lane.flight, (place - 1) & lane.flight_mask).time
     return 0.0
 
 
@@ -44,7 +36,7 @@ def time_before(lane, place):
 def reschedule(w, kind, ident, time, since):
     """Move an event to another time."""
     for i in range(w.heap_size):
-        e = event_at(w.heap, i)
+        e = r.event_at(w.heap, i)
         if e.kind == kind and e.id == ident:
             e.time = time
             e.since = since
@@ -58,18 +50,18 @@ def retime(w, link, ident, now, rate):
 
     The packets behind the one being sent wait until its rest has been sent.
     """
-    lane = lane_at(link.lane, 0)
+    lane = r.lane_at(link.lane, 0)
     waiting = link.queue_tail - link.queue_head
     first = lane.flight_tail - waiting
     stood = rate == 0
     end = link.busy_until
     if waiting > 0:
-        end = queued_at(link.queue, link.queue_head & link.queue_mask).leaves
+        end = r.queued_at(link.queue, link.queue_head & link.queue_mask).leaves
     moved = first  # the first packet with a new time
     if link.rate != rate and (link.left > 0 or now < end < math.inf):
         new_end = send_rest(w, link, now, end, rate)
         moved = first - 1
-        p = packet_at(lane.flight, moved & lane.flight_mask)
+        p = r.packet_at(lane.flight, moved & lane.flight_mask)
         later = new_end + (link.delay if stood else p.time - end)
         p.time = max(later, time_before(lane, moved))
         end = new_end
@@ -81,8 +73,8 @@ def retime(w, link, ident, now, rate):
         end = now
     last = time_before(lane, first)
     for i in range(waiting):
-        entry = queued_at(link.queue, (link.queue_head + i) & link.queue_mask)
-        p = packet_at(lane.flight, (first + i) & lane.flight_mask)
+        entry = r.queued_at(link.queue, (link.queue_head + i) & link.queue_mask)
+        p = r.packet_at(lane.flight, (first + i) & lane.flight_mask)
         if link.recorded != 0:
             if end > entry.leaves:
                 add_waiting(w, link, entry.leaves, end, 1.0)
@@ -90,7 +82,9 @@ def retime(w, link, ident, now, rate):
                 add_waiting(w, link, end, entry.leaves, -1.0)
             old_end = link.busy_until
             if i + 1 < waiting:
-                old_end = queued_at(link.queue, (link.queue_head + i + 1) & link.queue_mask).leaves
+                old_end = r.queued_at(
+                    link.queue, (link.queue_head + i + 1) & link.queue_mask
+                ).leaves
             add_sending(w, link, entry.leaves, old_end, 8 * entry.size, -1.0)
             if link.rate > 0:
                 add_sending(w, link, end, end + 8 * entry.size / link.rate, 8 * entry.size, 1.0)
@@ -104,8 +98,8 @@ def retime(w, link, ident, now, rate):
         last = p.time
     link.busy_until = end
     if moved == lane.flight_head:
-        p = packet_at(lane.flight, moved & lane.flight_mask)
-        reschedule(w, ARRIVAL, ident, p.time, p.since)
+        p = r.packet_at(lane.flight, moved & lane.flight_mask)
+        reschedule(w, r.ARRIVAL, ident, p.time, p.since)
 
 
 @not_inlined
@@ -113,21 +107,21 @@ def retime_scheduled(w, link, ident, now, rate):
     """As :func:`retime`, for the packet that a scheduled link is sending."""
     if link.rate == rate or not (link.left > 0 or link.busy_until > now):
         return
-    lane = lane_at(link.lane, 0)
+    lane = r.lane_at(link.lane, 0)
     link.busy_until = send_rest(w, link, now, link.busy_until, rate)
     newest = lane.flight_tail - 1
-    p = packet_at(lane.flight, newest & lane.flight_mask)
+    p = r.packet_at(lane.flight, newest & lane.flight_mask)
     p.time = max(link.busy_until + link.delay, time_before(lane, newest))
     link.newest = p.time
-    reschedule(w, DEPARTURE, ident, link.busy_until, link.begin)
+    reschedule(w, r.DEPARTURE, ident, link.busy_until, link.begin)
     if newest == lane.flight_head:
-        reschedule(w, ARRIVAL, ident, p.time, p.since)
+        reschedule(w, r.ARRIVAL, ident, p.time, p.since)
 
 
 @not_inlined
 def change_link(w, c, now):
     """A scheduled change of a link: fields of `c` that are not NaN replace the link's values."""
-    link = link_at(w.links, c.link)
+    link = r.link_at(w.links, c.link)
     if c.param != 0:
         number_at(c.param, 0).value = c.value
     if not math.isnan(c.capacity):

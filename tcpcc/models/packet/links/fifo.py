@@ -9,16 +9,11 @@ import math
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
+from tcpcc.models.bit_sets import put_member
+from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.event_list import schedule
 from tcpcc.models.packet.headers import count_marks, show_header, take_verdict
 from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
-from tcpcc.models.packet.packet_records import (
-    ELSEWHERE,
-    FAR_BEHIND,
-    IN_FLUID,
-    TRACKED,
-    fluid_link_at,
-    queued_at,
-)
 from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_at, bin_of
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
@@ -38,7 +33,7 @@ def comes_first(time, since, departure, begun):
 def leave_queue(link, time, since):
     """Remove packets with a transmission that began before an arrival; returns how many wait."""
     while link.queue_head != link.queue_tail:
-        entry = queued_at(link.queue, link.queue_head & link.queue_mask)
+        entry = r.queued_at(link.queue, link.queue_head & link.queue_mask)
         if comes_first(time, since, entry.leaves, link.sending_since):
             break
         link.queue_bytes -= entry.size
@@ -80,7 +75,7 @@ def refuses(w, link, flow, p, time, since, size, waiting):
 def cross(w, link, flow, p, time, since, size):
     """Send packet `p` of `size` bytes over `link`; returns its arrival time, or -1 if dropped."""
     link.arrived += 1
-    if link.tracked != TRACKED:
+    if link.tracked != r.TRACKED:
         return cross_untracked(w, link, flow, p, time, since, size)
     waiting = leave_queue(link, time, since)
     if refuses(w, link, flow, p, time, since, size, waiting):
@@ -92,9 +87,9 @@ def cross(w, link, flow, p, time, since, size):
 @not_inlined
 def cross_untracked(w, link, flow, p, time, since, size):
     """As :func:`cross`, for links that keep no queue."""
-    if link.tracked == ELSEWHERE:
+    if link.tracked == r.ELSEWHERE:
         return linger(link, time, since)
-    if link.tracked == IN_FLUID:
+    if link.tracked == r.IN_FLUID:
         return cross_fluid(w, link, flow, p, time, size)
     return occupy(link, time, size) + (link.duration + link.delay)
 
@@ -117,9 +112,8 @@ def cross_together(w, link, flow, p, time, since, size, count):
     for _ in range(count - 1):
         waiting = link.queue_tail - link.queue_head
         if link.rule != 0:
-            fill_queue_sample(w, link, flow, p, time, size, waiting, False)
-            apply_discipline(link, -1)
-        if arrival >= 0 and link.tracked == TRACKED:
+            count_others(w, link, flow, p, time, size, waiting, 1)
+        if arrival >= 0 and link.tracked == r.TRACKED:
             arrival = transmit(w, link, time, size, waiting)
         elif arrival >= 0:
             arrival = occupy(link, time, size) + (link.duration + link.delay)
@@ -127,10 +121,18 @@ def cross_together(w, link, flow, p, time, since, size, count):
 
 
 @not_inlined
+def count_others(w, link, flow, p, time, size, waiting, others):
+    """Let a discipline without a rule for amounts see `others` that a packet stands for."""
+    for _ in range(others):
+        fill_queue_sample(w, link, flow, p, time, size, waiting, False)
+        apply_discipline(link, -1)
+
+
+@not_inlined
 def cross_fluid(w, link, flow, p, time, size):
     """As :func:`cross`, for a link with fluid in it: the packet waits for the fluid before it, and
     the next step of the fluid begins behind it. A full buffer refuses it as often as fluid."""
-    fluid = fluid_link_at(link.fluid, 0)
+    fluid = r.fluid_link_at(link.fluid, 0)
     lost = link.loss > 0 and uniform(link) < link.loss
     if not lost and fluid.refused > 0 and uniform(link) < fluid.refused:
         fluid.due = max(fluid.due - 1, 0.0)
@@ -152,7 +154,9 @@ def cross_fluid(w, link, flow, p, time, size):
             return -1.0
     ahead = max(fluid.bits + fluid.slope * (time - fluid.begin), 0.0) + fluid.added
     fluid.added += 8 * size
-    number_at(fluid.arrivals, index_at(w.columns, flow.path + p.hop).at).value += 1
+    place = index_at(w.columns, flow.path + p.hop).at
+    number_at(fluid.arrivals, place * fluid.stride).value += 1
+    put_member(fluid.present, place)
     link.begin = max(time + ahead / link.rate, link.busy_until)
     link.behind = 0
     link.busy_until = link.begin + 8 * size / link.rate
@@ -167,7 +171,7 @@ def occupy(link, time, size):
     if size != link.size:
         begin = take_size(link, begin, size)
     if link.busy_until >= time:  # a departure at this instant comes after the arrival
-        link.behind = min(link.behind + 1, FAR_BEHIND)
+        link.behind = min(link.behind + 1, r.FAR_BEHIND)
     else:
         link.behind = 0
     link.busy_until = begin + link.duration
@@ -193,7 +197,7 @@ def transmit(w, link, time, size, waiting):
     when the packet arrives."""
     begin = occupy(link, time, size)
     if begin > time:
-        entry = queued_at(link.queue, link.queue_tail & link.queue_mask)
+        entry = r.queued_at(link.queue, link.queue_tail & link.queue_mask)
         entry.leaves = begin
         entry.size = size
         link.queue_tail += 1
@@ -240,11 +244,7 @@ def record_crossing(w, link, time, begin, size, waiting):
 
 
 @compiled
-def wake_queue(link, now, waiting):
-    """Run the timer of the link's discipline, which sees `waiting` packets in the queue.
-
-    Returns its next expiry time, s.
-    """
-    q = queue_sample_at(link.sample, 0)
-    clear_queue_sample(link, q, waiting)
-    return run_timer(link, now)
+def wake_queue(w, link, now, waiting):
+    """Run the timer of the link's discipline, which sees `waiting` packets in the queue."""
+    clear_queue_sample(link, queue_sample_at(link.sample, 0), waiting)
+    schedule(w, run_timer(link, now), r.QUEUE_TIMER, link.ident)

@@ -3,7 +3,8 @@
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
-from tcpcc.models.packet.headers import hide_words, show_header
+from tcpcc.models.header_layout import hide_words
+from tcpcc.models.packet.headers import show_header
 from tcpcc.models.queue_memory import queue_sample_at
 
 
@@ -24,8 +25,7 @@ def fill_queue_sample(w, link, flow, p, time, size, waiting, full):
     q.flow = flow.ident
     q.flows = link.open
     q.traffic_class = flow.traffic_class
-    q.drop = 0.0
-    q.mark = 0.0
+    q.drop = q.mark = 0.0
     show_header(w, q, link, flow, p.header)
     return q
 
@@ -43,28 +43,17 @@ def show_queue(link, q, waiting):
 @compiled
 def clear_departure(q):
     """The fields of a packet that leaves its queue are NaN."""
-    q.sojourn = math.nan
-    q.again = math.nan
-    q.evicted = math.nan
-    q.inner_queue = math.nan
-    q.inner_bytes = math.nan
+    q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = math.nan
 
 
 @not_inlined
 def clear_queue_sample(link, q, waiting):
     """Fill a discipline's sample without a packet: the packet's fields are NaN."""
     show_queue(link, q, waiting)
-    q.size = math.nan
-    q.arrivals = math.nan
-    q.full = math.nan
-    q.flow = math.nan
-    q.traffic_class = math.nan
-    q.ecn = math.nan
-    q.ect = math.nan
-    q.words = math.nan
+    q.size = q.arrivals = q.full = q.flow = q.traffic_class = q.ecn = q.ect = q.words = math.nan
+    q.idle = math.nan
     hide_words(link)
     clear_departure(q)
-    q.idle = math.nan
     q.limit = math.nan if link.in_bytes != 0 else link.capacity
     q.flows = link.open
     if link.rate > 0:

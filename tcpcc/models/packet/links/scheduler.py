@@ -16,26 +16,24 @@ from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.notes import note_state
+from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
 from tcpcc.models.packet.headers import drop_packet, take_verdict
 from tcpcc.models.packet.links.fifo import is_full
-from tcpcc.models.packet.links.flight import put_in_flight
 from tcpcc.models.packet.links.queue_sample import (
     clear_departure,
     clear_queue_sample,
     fill_queue_sample,
 )
-from tcpcc.models.packet.packet_records import (
-    BEHIND,
-    DEPARTURE,
-    FAR_BEHIND,
-    QUEUE_RELEASE,
-    flow_at,
-    inner_at,
-    packet_at,
+from tcpcc.models.packet.packets import (
+    at_hop,
+    free_place,
+    place_in_pool,
+    put_in_flight,
+    read_packet,
+    size_of,
 )
-from tcpcc.models.packet.packets import at_hop, free_place, place_in_pool, read_packet, size_of
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
 
@@ -48,12 +46,6 @@ def count_waiting(w, link, time):
     if link.stored > 0:
         add_waiting(w, link, link.counted_until, time, float(link.stored))
     link.counted_until = time
-
-
-@compiled
-def has_no_room(link, size):
-    """Whether a packet of `size` bytes does not fit."""
-    return is_full(link, link.stored, link.sending, size)
 
 
 @not_inlined
@@ -72,7 +64,7 @@ def enter_scheduled(w, link, flow, p, time):
     clear_departure(q)
     refused = link.loss > 0 and uniform(link) < link.loss
     if not refused:
-        full = has_no_room(link, size)
+        full = is_full(link, link.stored, link.sending, size)
         if link.rule != 0:
             fill_queue_sample(w, link, flow, p, time, size, link.stored, full)
             apply_discipline(link, b)
@@ -97,13 +89,13 @@ def store(w, link, number, p, time, size):
     """Put a packet at the end of an inner queue."""
     inner = inner_of(link, number)
     place = place_in_pool(w, p)
-    stored = packet_at(w.pool, place)
+    stored = r.packet_at(w.pool, place)
     stored.time = time
     stored.order = 0
     if inner.count == 0:
         inner.first = place
     else:
-        packet_at(w.pool, inner.last).order = place
+        r.packet_at(w.pool, inner.last).order = place
     inner.last = place
     inner.count += 1
     inner.bytes += size
@@ -121,9 +113,9 @@ def describe_inner(w, link, inner, number):
     at = math.nan
     size = math.nan
     if inner.count > 0:
-        head = packet_at(w.pool, inner.first)
+        head = r.packet_at(w.pool, inner.first)
         at = head.time
-        size = size_of(flow_at(w.flows, np.int64(head.flow)), np.int64(head.hop), head.seq)
+        size = size_of(r.flow_at(w.flows, np.int64(head.flow)), np.int64(head.hop), head.seq)
     number_at(link.each, 2 * n + number).value = at
     number_at(link.each, 3 * n + number).value = size
 
@@ -132,17 +124,17 @@ def describe_inner(w, link, inner, number):
 def inner_of(link, number):
     if number < 0 or number >= link.n_inner:
         raise FloatingPointError("a queue discipline set q.inner to a queue that does not exist")
-    return inner_at(link.inner, number)
+    return r.inner_at(link.inner, number)
 
 
 @compiled
 def take_first(w, link, inner, number):
     """Take the first packet out of an inner queue; returns the packet and its arrival time."""
     place = inner.first
-    record = packet_at(w.pool, place)
+    record = r.packet_at(w.pool, place)
     p = read_packet(record)
     arrived = record.time
-    size = size_of(flow_at(w.flows, p.flow), p.hop, p.seq)
+    size = size_of(r.flow_at(w.flows, p.flow), p.hop, p.seq)
     inner.first = record.order
     inner.count -= 1
     inner.bytes -= size
@@ -157,7 +149,7 @@ def take_first(w, link, inner, number):
 def drop_stored(w, link, p, time):
     """Drop a packet that has waited."""
     link.dropped += 1
-    flow = flow_at(w.flows, p.flow)
+    flow = r.flow_at(w.flows, p.flow)
     drop_packet(w, flow, link, time, p, False)
     leave_place(w, flow)
 
@@ -165,7 +157,7 @@ def drop_stored(w, link, p, time):
 @not_inlined
 def consult(w, link, p, inner, number, time, arrived):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
-    flow = flow_at(w.flows, p.flow)
+    flow = r.flow_at(w.flows, p.flow)
     q = fill_queue_sample(w, link, flow, p, time, size_of(flow, p.hop, p.seq), link.stored, False)
     q.sojourn = time - arrived
     q.inner = float(number)
@@ -181,7 +173,9 @@ def push_out(w, link, number, count, time):
     """Drop packets from the head of an inner queue to make room in the buffer."""
     inner = inner_of(link, number)
     dropped = 0
-    while inner.count > 0 and (dropped < count or (link.in_bytes != 0 and has_no_room(link, 0.0))):
+    while inner.count > 0 and (
+        dropped < count or (link.in_bytes != 0 and is_full(link, link.stored, link.sending, 0.0))
+    ):
         p, arrived = take_first(w, link, inner, number)
         q = queue_sample_at(link.sample, 0)
         q.again = 0.0
@@ -241,7 +235,7 @@ def hold_queue(w, link, until, time):
     """The discipline sends nothing before `until`: schedule the next call of its ``on_select``."""
     if until < link.release_at:
         link.release_at = until
-        push(w, until, time, link.ident, QUEUE_RELEASE, link.ident)
+        push(w, until, time, link.ident, r.QUEUE_RELEASE, link.ident)
 
 
 @not_inlined
@@ -256,9 +250,9 @@ def release_queue(w, link, time):
 @compiled
 def begin_transmission(w, link, p, time):
     """Send a packet; events for its arrival and for the end of the transmission follow."""
-    size = size_of(flow_at(w.flows, p.flow), p.hop, p.seq)
+    size = size_of(r.flow_at(w.flows, p.flow), p.hop, p.seq)
     duration = 8 * size / link.rate
-    link.behind = min(link.behind + 1, FAR_BEHIND) if link.busy_until == time else 0
+    link.behind = min(link.behind + 1, r.FAR_BEHIND) if link.busy_until == time else 0
     link.begin = time
     link.busy_until = time + duration
     link.sending = 1
@@ -267,5 +261,5 @@ def begin_transmission(w, link, p, time):
         add_sending(w, link, time, link.busy_until, 8 * size, 1.0)
     link.newest = max(time + (duration + link.delay), link.newest)  # a link does not overtake
     put_in_flight(w, link, at_hop(p, p.hop + 1), link.newest)
-    order = link.behind * BEHIND + link.ident
-    push(w, link.busy_until, time, order, DEPARTURE, link.ident)
+    order = link.behind * r.BEHIND + link.ident
+    push(w, link.busy_until, time, order, r.DEPARTURE, link.ident)

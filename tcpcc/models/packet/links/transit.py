@@ -9,21 +9,11 @@ event only where flows meet, where a timer could interfere, or at a link with a 
 import numpy as np
 
 from tcpcc.engine.jit import compiled, not_inlined
+from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.headers import drop_packet, read_at_receiver
 from tcpcc.models.packet.links.fifo import cross, cross_together, occupy
-from tcpcc.models.packet.links.flight import put_alone, put_in_flight
 from tcpcc.models.packet.links.scheduler import enter_scheduled
-from tcpcc.models.packet.packet_records import (
-    BY_EVENT,
-    NEXT_LINK,
-    OVERTAKEN,
-    TRACKED,
-    UNTRACKED,
-    cbr_at,
-    hop_at,
-    link_at,
-)
-from tcpcc.models.packet.packets import ack_packet, at_hop, size_of
+from tcpcc.models.packet.packets import ack_packet, at_hop, put_alone, put_in_flight, size_of
 from tcpcc.models.packet.recorder import note_delivery
 from tcpcc.transport import receiver
 from tcpcc.transport.flow_record import CBR, tcp_at
@@ -38,7 +28,7 @@ def send_packet(w, flow, p, time):
 @compiled
 def send_here(w, flow, p, time):
     """:func:`send_packet`, inlined where it is called most."""
-    link = link_at(hop_at(w.hops, flow.path + p.hop).link, 0)
+    link = r.link_at(r.hop_at(w.hops, flow.path + p.hop).link, 0)
     if link.scheduled != 0:
         enter_scheduled(w, link, flow, p, time)
     else:
@@ -52,15 +42,15 @@ def forward(w, flow, p, time):
     size = size_of(flow, p.hop, p.seq)
     hops, path = w.hops, flow.path
     while True:
-        h = hop_at(hops, path + p.hop)
-        link = link_at(h.link, 0)
-        if h.count == 1 and link.tracked == UNTRACKED:
+        h = r.hop_at(hops, path + p.hop)
+        link = r.link_at(h.link, 0)
+        if h.count == 1 and link.tracked == r.UNTRACKED:
             link.arrived += 1
             since = occupy(link, time, size)
             time = since + (link.duration + link.delay)
         else:
             arrival = time
-            if h.count == 1 and link.tracked == TRACKED:
+            if h.count == 1 and link.tracked == r.TRACKED:
                 time = cross(w, link, flow, p, arrival, since, size)
             else:
                 time = cross_together(w, link, flow, p, arrival, since, size, np.int64(h.count))
@@ -69,12 +59,12 @@ def forward(w, flow, p, time):
                 drop_packet(w, flow, link, arrival, p, True)
                 return
         p = at_hop(p, p.hop + 1)
-        if h.then == NEXT_LINK:
+        if h.then == r.NEXT_LINK:
             continue
-        if h.then == BY_EVENT:
+        if h.then == r.BY_EVENT:
             put_in_flight(w, link, p, time)
             return
-        if h.then == OVERTAKEN:
+        if h.then == r.OVERTAKEN:
             put_alone(w, link, p, time)
             return
         tcp = tcp_at(w.tcp, p.flow)
@@ -88,7 +78,7 @@ def forward(w, flow, p, time):
 def reach_receiver(w, flow, tcp, p, time):
     """A data packet reaches its receiver; returns whether an ACK is due."""
     if flow.kind == CBR:
-        cbr_at(w.cbr, p.flow).arrived += 1
+        r.cbr_at(w.cbr, p.flow).arrived += 1
         note_delivery(w, flow, p.seq, 1, time)
         return False
     return take_data(w, flow, tcp, p.seq, p.trigger, p.header, time)

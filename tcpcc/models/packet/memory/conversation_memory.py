@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import address, longer
+from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import sample_of
 from tcpcc.models.conversation_items import draw_all, items_begun
 from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.memory.recovery_memory import delivery_memory
+from tcpcc.models.packet.memory.sender_memory import delivery_memory
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16  # places for open conversations at the beginning
-
-
-def _words(record: np.ndarray) -> np.ndarray:
-    """A record as 8-byte words."""
-    return record.view(np.int64).ravel()
 
 
 class ConversationMemory:
@@ -44,8 +39,6 @@ class ConversationMemory:
         self._lay_out_kinds()
         self._free = np.zeros(0, np.int64)
         w = world.w[0]
-        w["state_words"], w["sample_words"] = self._state_words, self._sample_words
-        w["delivery_word"] = self._delivery_word
         w["memory_words"] = self._memory.shape[1]
         w["conversations"] = address(self.conversations)
         w["n_conversations"] = len(self.conversations)
@@ -67,7 +60,7 @@ class ConversationMemory:
         ]
         self._flows = np.zeros(len(paths), r.FLOW)
         self._tcp = np.zeros(len(paths), t.TCP_FLOW)
-        states, deliveries, extras = [], [], []
+        parts = []  # of each kind: state, sample, recovery's state, DELIVERY if there is one
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
             world.senders.fill(row, tcp, self._first_place + k, kind)
@@ -75,24 +68,22 @@ class ConversationMemory:
             row["waits"] = AFTER_ACK if waits else AFTER_ITEM
             tcp["awaits"] = 1
             row["bin"] = world.n_bins  # windows of conversations are not recorded
-            states.append(_words(world.senders.controllers.fill(tcp, kind)))
-            extras.append(_words(world.senders.recoveries.fill(tcp, kind.recovery)))
-            deliveries.append(delivery_memory(tcp[0], kind))
-        self._state_words = max(len(state) for state in states)
-        samples = [_words(sample_of(kind)) for _, kind, _ in paths]
-        self._sample_words = max(map(len, samples))
-        first_extra = self._state_words + self._sample_words
-        self._delivery_word = first_extra + max(map(len, extras))
-        self._delivers = any(len(record) for record in deliveries)
-        words = t.DELIVERY.itemsize // 8 if self._delivers else 0
-        self._memory = np.zeros((len(paths), self._delivery_word + words), np.int64)
-        for memory, record in zip(self._memory, deliveries, strict=True):
-            if len(record):
-                memory[self._delivery_word :] = _words(record)
-        for memory, state, sample, extra in zip(self._memory, states, samples, extras, strict=True):
-            memory[: len(state)] = state
-            memory[self._state_words : self._state_words + len(sample)] = sample
-            memory[first_extra : first_extra + len(extra)] = extra
+            records = (
+                world.senders.controllers.fill(tcp, kind),
+                sample_of(kind),
+                world.senders.fill_recovery(tcp, kind.recovery),
+                delivery_memory(tcp[0], kind),
+            )
+            parts.append([record.view(np.int64).ravel() for record in records])
+        words = [max(map(len, column)) for column in zip(*parts, strict=True)]
+        first = np.cumsum([0, *words])
+        self._memory = np.zeros((len(paths), first[-1]), np.int64)
+        for memory, part in zip(self._memory, parts, strict=True):
+            for at, record in zip(first, part, strict=False):
+                memory[at : at + len(record)] = record
+        w = world.w[0]
+        w["state_words"], w["sample_words"], w["delivery_word"] = words[0], words[1], first[3]
+        self._delivers = words[3] > 0
         self._kinds = np.zeros(len(paths), r.KIND)
         for k in range(len(paths)):
             self._kinds["flow"][k] = address(self._flows[k : k + 1])
@@ -103,10 +94,7 @@ class ConversationMemory:
         """Make room for `number` more simultaneous conversations."""
         world = self.world
         first = len(world.flows)
-        world.flows = longer(world.flows, number)
-        world.tcp = longer(world.tcp, number)
-        base, size = address(world.tcp), world.tcp.itemsize
-        world.tcp["address"] = base + size * np.arange(len(world.tcp))
+        world.add_rows(number, "flows", "tcp")
         rings = np.zeros((number, r.FIRST_RING), t.SEGMENT)
         memory = np.zeros((number, self._memory.shape[1]), np.int64)
         self._owned.append(memory)
@@ -117,7 +105,6 @@ class ConversationMemory:
                 world.rings.place(world.tcp, "stamps", first + k, stamps)
             world.tcp["state"][first + k] = address(memory[k])
         w = world.w[0]
-        w["flows"], w["tcp"] = address(world.flows), base
         free = self._free[: int(w["free_places"])]
         room = np.zeros(len(world.flows) - self._first_place, np.int64)
         room[: len(free)] = free
@@ -130,17 +117,11 @@ class ConversationMemory:
         if self.world.w["free_places"][0] == 0:
             self._add_places(len(self.world.flows) - self._first_place)
 
-    def kind_at(self, place: int) -> ResolvedFlow:
-        """The kind of the conversation that occupies a place."""
-        kind = int(self.conversations["kind"][self._number_at(place)])
-        return self.world.resolved.rows[self._first_place + kind]
-
-    def name_at(self, place: int) -> str:
-        """The name for error messages of the conversation at a place: its kind and its number."""
-        return f"{self.kind_at(place).name}, conversation {self._number_at(place)}"
-
-    def _number_at(self, place: int) -> int:
-        return int(self.world.flows["conversation"][place]) - 1
+    def kind_at(self, place: int) -> tuple[ResolvedFlow, str]:
+        """The kind of the conversation that occupies a place, and its name for error messages."""
+        number = int(self.world.flows["conversation"][place]) - 1
+        kind = self.world.resolved.rows[self._first_place + int(self.conversations["kind"][number])]
+        return kind, f"{kind.name}, conversation {number}"
 
     def counters(self, name: str) -> np.ndarray:
         """A flow counter ("timeouts", "loss_events"), summed over each kind; shape [kind]."""

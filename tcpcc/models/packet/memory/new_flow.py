@@ -14,7 +14,7 @@ import numpy as np
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
 from tcpcc.models.bins import FLOW_BIN, blank_bins
-from tcpcc.models.conversation_items import items_of
+from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.link_memory import lay_out_link
 from tcpcc.scenario.traffic import Flow
@@ -52,7 +52,10 @@ def add_flow(world: PacketWorld, flow: Flow, now: float) -> str:
     world.headers.use(world.resolved.flows[number])
     _show_new_fields(world)
     world.paths.fill(row, number, world.resolved.flows[number])
-    _add_items(world, number)
+    flows, taken = world.resolved.flows[number:], len(world.items)
+    items = lay_out_writes(flows, world.flows[number:], syn=True, taken=taken)
+    world.items = np.concatenate([world.items, items])
+    world.w["items"] = address(world.items)
     world.senders.lay_out(number, world.resolved.flows[number])
     world.schedule.add_flow(number)
     return world.resolved.flows[number].name
@@ -69,11 +72,7 @@ def _show_new_fields(world: PacketWorld) -> None:
 def _add_rows(world: PacketWorld) -> None:
     """Add one row for a flow to each array and to the recorded bins."""
     w = world.w[0]
-    for name in ("flows", "tcp", "cbr"):
-        array = getattr(world, name)
-        setattr(world, name, longer(array, 1))
-        w[name] = address(getattr(world, name))
-    world.tcp["address"] = w["tcp"] + world.tcp.itemsize * np.arange(len(world.tcp))
+    world.add_rows(1, "flows", "tcp", "cbr")
     number = len(world.flows) - 1
     w["n_flows"], w["n_rows"] = number + 1, number + 1
     world.kept = list(world.resolved.recorded)
@@ -81,17 +80,6 @@ def _add_rows(world: PacketWorld) -> None:
     bins = blank_bins((1, world.n_bins), FLOW_BIN)
     world.flow_bins = np.concatenate([world.flow_bins, bins])
     world.flows["bins"] = [world.bins_of(i) for i in range(number + 1)]
-
-
-def _add_items(world: PacketWorld, number: int) -> None:
-    """Add what the application of the flow writes."""
-    items = items_of(world.resolved.flows[number], syn=True)
-    if len(items):
-        row = world.flows[number]
-        row["item"] = row["undone"] = len(world.items)
-        world.items = np.concatenate([world.items, items])
-        row["last_item"] = len(world.items)
-        world.w["items"] = address(world.items)
 
 
 def _add_links(world: PacketWorld, first: int) -> None:

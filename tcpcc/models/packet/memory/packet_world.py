@@ -8,11 +8,11 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import Records, address, blank, record_view
+from tcpcc.engine.jit import Records, address, blank, longer, record_view
 from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
 from tcpcc.errors import RuleError, ScenarioError, TcpccError, refuse, unknown
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from tcpcc.results.recording import Series
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.network import Link
     from tcpcc.scenario.resolve import Resolved, ResolvedFlow
 
 _SMALL = 2**24  # bytes; smaller windows are accepted without a query of the free memory
@@ -57,6 +56,7 @@ class PacketWorld:
         model: name of the model in the record.
         settings: further attributes of the record.
         engine: module with the entries `run_events`, `step_once` and `flush`.
+        first_ring: segments that a sender's first ring has.
         fluid_links: links whose queue is that of a fluid model beside the packets; no other in the
             packet model itself.
         fluid_flows: flows that are in this fluid and send no packets.
@@ -80,6 +80,7 @@ class PacketWorld:
     model = "packet"
     settings: Mapping[str, float] = MappingProxyType({})
     engine = "tcpcc.models.packet.handlers"
+    first_ring = r.FIRST_RING
     fluid_links: Collection[int] = ()
     fluid_flows: Collection[int] = ()
 
@@ -116,7 +117,10 @@ class PacketWorld:
         self._lay_out_bins()
         self.trace = TraceMemory(self.w, self.resolved, trace)
         self.headers = HeaderMemory(self.w, self.resolved.rows)
-        self.pool = Pool(self.w, any(map(_needs_pool, self.resolved.links)))
+        unforeseen = [  # links that packets leave in an order unknown on arrival
+            link.reordering or link.queue.discipline.is_scheduled for link in self.resolved.links
+        ]
+        self.pool = Pool(self.w, any(unforeseen))
 
         self.paths.lay_out()
         for i in range(len(self.resolved.links)):
@@ -140,6 +144,13 @@ class PacketWorld:
         self.flow_bins = blank_bins((n_series, self.n_bins), FLOW_BIN, self.scratch)
         self.recorded = [i for i, link in enumerate(self.resolved.links) if link.record]
         self.link_bins = blank_bins((len(self.recorded), self.n_bins), LINK_BIN, self.scratch)
+
+    def add_rows(self, number: int, *names: str) -> None:
+        """Lengthen arrays of flows by `number` rows."""
+        for name in names:
+            setattr(self, name, longer(getattr(self, name), number))
+            self.w[0][name] = address(getattr(self, name))
+        self.tcp["address"] = self.w[0]["tcp"] + self.tcp.itemsize * np.arange(len(self.tcp))
 
     def bins_of(self, i: int) -> int:
         """Address of the bins of row `i` of the scenario."""
@@ -170,30 +181,29 @@ class PacketWorld:
 
     # ------------------------------------------------------------------- while running
 
-    def run_events(self, until: float) -> bool:
-        """Handle events (`run_events` of `engine`) up to a time; whether it stopped early."""
-        return import_module(self.engine).run_events(self.address, until)
-
-    def stepper(self) -> Callable[[], float]:
-        """A function that handles one event and returns the time of the next
-        (`step_once` of `engine`)."""
-        return partial(import_module(self.engine).step_once, self.address)
+    def entry(self, name: str) -> Callable[..., Any]:
+        """An entry of `engine` for this world: `run_events`, `step_once` or `flush`."""
+        return partial(getattr(import_module(self.engine), name), self.address)
 
     def grow(self) -> None:
         """Double whatever is nearly full: rings, places for packets, the event list, the trace."""
         rings, links, lanes, tcp = self.rings, self.links, self.paths.lanes, self.tcp
-        rings.grow(links, "queue", links["queue_head"], links["queue_tail"], links["margin"])
-        rings.grow(lanes, "flight", lanes["flight_head"], lanes["flight_tail"])
+        rings.grow(links, "queue", links["queue_tail"] - links["queue_head"] + links["margin"])
+        rings.grow(lanes, "flight", lanes["flight_tail"] - lanes["flight_head"] + r.MARGIN)
         last = np.maximum(tcp["max_seq"], tcp["next_seq"]) + 1
-        for i in short(tcp, "segments", tcp["high_ack"] - 1, last):
+        for i in short(tcp, "segments", last + 1 - tcp["high_ack"] + r.MARGIN):
             self._check_window(i)
-            for name in ("segments", "stamps"):
-                if (name, i) in rings.arrays:
-                    rings.enlarge(tcp, name, i)
+            self._enlarge(i)
         for room in (self.pool, self.schedule, self.headers, self.trace, self.conversations):
             if room is not None:
                 room.grow()
         self.w["need"] = 0
+
+    def _enlarge(self, i: int) -> None:
+        """Double the rings of a sender."""
+        for name in ("segments", "stamps"):
+            if (name, i) in self.rings.arrays:
+                self.rings.enlarge(self.tcp, name, i)
 
     def _check_window(self, i: int) -> None:
         """Refuse a window that no path fills, or that needs more memory than is free."""
@@ -241,11 +251,7 @@ class PacketWorld:
         if self.conversations is None or place < len(self.resolved.flows):
             flow = self.resolved.flows[place]
             return flow, flow.name
-        return self.conversations.kind_at(place), self.conversations.name_at(place)
-
-    def flush(self, until: float) -> None:
-        """Complete the record up to a time (`flush` of `engine`)."""
-        import_module(self.engine).flush(self.address, until)
+        return self.conversations.kind_at(place)
 
     def joined(self, series: Series) -> Series:
         """The packets' series, with what another model has recorded of this run."""
@@ -269,8 +275,3 @@ def _stream_target(stream: str | Path, trace: bool | Selection, growing: bool) -
         raise ScenarioError(f"stream = {str(stream)!r}: not allowed with growing=True")
     check_target(stream)
     return Path(stream)
-
-
-def _needs_pool(link: Link) -> bool:
-    """Whether the order in which packets leave this link or its stage is unknown on arrival."""
-    return link.reordering or link.queue.discipline.is_scheduled

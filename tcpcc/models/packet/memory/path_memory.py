@@ -13,14 +13,7 @@ from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
-    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
-
-
-def stages(resolved: Resolved) -> dict[int, int]:
-    """The row of each link's stage of jitter, for links that have one at any time."""
-    later = {change.link for change in resolved.changes if change.spec.jitter is not None}
-    followed = [i for i, link in enumerate(resolved.links) if link.has_stage or i in later]
-    return {i: len(resolved.links) + k for k, i in enumerate(followed)}
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 
 class PathMemory:
@@ -30,14 +23,17 @@ class PathMemory:
         hops: records HOP; the hops of one path are contiguous.
         lanes: records LANE: one for each row of the world's links, then the joint ones.
         row_of: a link's row in the world's links.
-        stages: the row of a link's stage of jitter, by link.
+        stages: the row of a link's stage of jitter, by link, if it has one at any time.
         feeders: of each row of links, the rows, or ends of paths, from which packets come.
     """
 
     def __init__(self, world: PacketWorld) -> None:
         self.world = world
-        self.row_of = list(range(len(world.resolved.links)))
-        self.stages = stages(world.resolved)
+        links = world.resolved.links
+        self.row_of = list(range(len(links)))
+        later = {c.link for c in world.resolved.changes if c.spec.jitter is not None}
+        followed = [i for i, link in enumerate(links) if link.has_stage or i in later]
+        self.stages = {i: len(links) + k for k, i in enumerate(followed)}
 
     def lay_out(self) -> None:
         """Write the hops of all flows, and make the lanes of the links."""
@@ -60,42 +56,46 @@ class PathMemory:
         world, resolved = self.world, self.world.resolved
         later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
         feeders = self.feeders = {i: {*later} for i in range(len(world.scenario.net.links))}
-        for number, flow in self._paths():
+        for number, flow in self.numbered():
             for end, way in (("sender", flow.forward), ("receiver", flow.reverse)):
                 before: Any = (end, number)
-                for link in self._hops_of(way):
+                for link in self.hops_of(way):
                     feeders.setdefault(link, set()).add(before)
                     before = link
         rows_of = list(zip(self.row_of, resolved.links, strict=True))
         variable = {
-            row: link.variable or link.queue.discipline.is_scheduled for row, link in rows_of
-        } | dict.fromkeys(self.stages.values(), False)
-        decides = {row: self._decides(i) for i, (row, _) in enumerate(rows_of)}
-        decides |= dict.fromkeys(self.stages.values(), False)
+            row for row, link in rows_of if link.variable or link.queue.discipline.is_scheduled
+        }
+        decides = {
+            row
+            for i, (row, link) in enumerate(rows_of)
+            if i in world.fluid_links or link.queue.discipline.decides_by_packet
+        }
         reorders = {k for i, k in self.stages.items() if resolved.links[i].reordering}
 
-        def joins(link: int, following: int) -> bool:
-            alone = len(feeders[following]) == 1 and not decides[following]
-            return alone and not variable[link] and not variable[following]
+        def is_open(row: int) -> bool:
+            return len(feeders[row]) == 1 and row not in variable and row not in decides
 
         rows: list[tuple[int, int, bool, int]] = []
         common = set(self.row_of[: len(world.scenario.net.links)])
         self.path_of: list[int] = []  # each path's first hop
-        for _, flow in self._paths():
+        for _, flow in self.numbered():
             self.path_of.append(len(rows))
             holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
-            for way, last in ((flow.forward, r.RECEIVER), (flow.reverse, r.BY_EVENT)):
-                hops = self._hops_of(way)
+            forward, reverse = self.hops_of(flow.forward), self.hops_of(flow.reverse)
+            at_once = not holds and all(map(is_open, reverse[:1]))
+            receiver = r.RECEIVER if at_once else r.BY_EVENT
+            for hops, last in ((forward, receiver), (reverse, r.BY_EVENT)):
                 for k, link in enumerate(hops):
                     if link in reorders:
                         then = r.OVERTAKEN
-                    elif k + 1 < len(hops):
-                        then = r.NEXT_LINK if joins(link, hops[k + 1]) else r.BY_EVENT
-                    elif last == r.RECEIVER and (holds or not self._ack_may_leave(flow, feeders)):
+                    elif link in variable:
                         then = r.BY_EVENT
+                    elif k + 1 < len(hops):
+                        then = r.NEXT_LINK if is_open(hops[k + 1]) else r.BY_EVENT
                     else:
-                        then = r.BY_EVENT if variable[link] else last
+                        then = last
                     count = flow.spec.count if link in common else 1
                     rows.append((link, then, link in passed, count))
                     passed.add(link)
@@ -146,14 +146,7 @@ class PathMemory:
         links["lane"] = base + size * self.lane_of
         links["joint"] = np.where(self.joint_of < 0, 0, base + size * self.joint_of)
 
-    def _decides(self, link: int) -> bool:
-        """Whether the link decides about a packet by the queue at the packet's arrival."""
-        return (
-            link in self.world.fluid_links
-            or self.world.resolved.links[link].queue.discipline.decides_by_packet
-        )
-
-    def _paths(self) -> Iterator[tuple[int, ResolvedFlow]]:
+    def numbered(self) -> Iterator[tuple[int, ResolvedFlow]]:
         """Numbered paths through the network: one per flow, then one per workload.
 
         All connections of a workload have the same two hosts. Their packets reach the first link,
@@ -167,19 +160,10 @@ class PathMemory:
     def fill(self, row: Any, path: int, flow: ResolvedFlow) -> None:
         """Write the place of a flow's hops into its record."""
         row["path"] = self.path_of[path]
-        row["n_forward"] = len(self._hops_of(flow.forward))
-        row["n_hops"] = row["n_forward"] + len(self._hops_of(flow.reverse))
+        row["n_forward"] = len(self.hops_of(flow.forward))
+        row["n_hops"] = row["n_forward"] + len(self.hops_of(flow.reverse))
 
-    def _hops_of(self, way: tuple[int, ...]) -> list[int]:
+    def hops_of(self, way: tuple[int, ...]) -> list[int]:
         """The rows of a path's links, each followed by its stage of jitter if it has one."""
         pairs = ((self.row_of[i], self.stages.get(i)) for i in way)
         return [k for pair in pairs for k in pair if k is not None]
-
-    def _ack_may_leave(self, flow: ResolvedFlow, feeders: dict[int, set[Any]]) -> bool:
-        """Whether only this receiver feeds its first link, so an ACK needs no event there."""
-        if not flow.reverse:
-            return True
-        first = flow.reverse[0]
-        link = self.world.resolved.links[first]
-        alone = len(feeders[self.row_of[first]]) == 1
-        return alone and not link.variable and not self._decides(first)

@@ -20,17 +20,9 @@ class Rings:
         owner[field][i] = address(ring)
         owner[f"{field.rstrip('s')}_mask"][i] = len(ring) - 1
 
-    def grow(
-        self,
-        owner: np.ndarray,
-        field: str,
-        first: np.ndarray,
-        last: np.ndarray,
-        margin: np.ndarray | int = r.MARGIN,
-    ) -> None:
-        """Double the nearly full rings of `owner`; a ring's entries are those from `first` to
-        `last`, and `margin` places must stay free."""
-        for i in short(owner, field, first, last, margin):
+    def grow(self, owner: np.ndarray, field: str, needed: np.ndarray) -> None:
+        """Double the rings of `owner` that :func:`short` finds."""
+        for i in short(owner, field, needed):
             self.enlarge(owner, field, i)
 
     def enlarge(self, owner: np.ndarray, field: str, i: int) -> None:
@@ -41,16 +33,11 @@ class Rings:
         self.place(owner, field, i, bigger)
 
 
-def short(
-    owner: np.ndarray,
-    field: str,
-    first: np.ndarray,
-    last: np.ndarray,
-    margin: np.ndarray | int = r.MARGIN,
-) -> list[int]:
-    """The rows of `owner` with a nearly full ring."""
+def short(owner: np.ndarray, field: str, needed: np.ndarray) -> list[int]:
+    """The rows of `owner` whose ring is too short for its entries and those that must stay free,
+    together `needed`."""
     room = owner[f"{field.rstrip('s')}_mask"] + 1
-    return [int(i) for i in np.flatnonzero((room > 1) & (last - first + margin >= room))]
+    return [int(i) for i in np.flatnonzero((room > 1) & (needed >= room))]
 
 
 class Pool:

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import address, blank
-from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.engine.jit import address, blank, rule_address
+from tcpcc.models.controller_memory import ControllerMemory, place_of, record_of
 from tcpcc.models.conversation_records import ENDLESS, ON_ITS_OWN
 from tcpcc.models.notes import Notes
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.header_memory import uses_headers
-from tcpcc.models.packet.memory.recovery_memory import RecoveryMemory, delivery_memory
 from tcpcc.scenario.traffic import CBR
+from tcpcc.scenario.transport_settings import Transport
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
+from tcpcc.transport.recovery import RECOVERIES, Recovery
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
-    from tcpcc.scenario.transport_settings import Transport
 
 GSO_MOST = 65535 - 320  # bytes of a piece: the largest IP packet less its headers (Linux)
 _SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
-# Settings of a transport that have the same name in its record
-_COPIED = (
-    "initial_window", "handshake", "delay_growth", "rwnd", "window_validation", "window_decay",
-    "abc_limit", "whole_window", "count_delivered", "gso_segments", "gso_time", "dupack_threshold",
-    "limited_transmit", "max_burst", "timestamps", "initial_rto", "min_rto", "max_rto",
-    "clock_phase", "coarse_timer", "backoff_limit", "delayed_ack", "ack_every", "quick_acks",
-    "push_acks", "piece_wait",
-    "syn_rtt", "idle_restart",
-    "gradual_marks", "ecn_control", "rto_margin", "hold_ssthresh", "flight_ssthresh",
-)  # fmt: skip
+# Settings of a transport that have the same name in its record; some have another unit there
+_COPIED = {f.name for f in fields(Transport)} & set(t.TCP_FLOW.names or ()) - {"ecn"}
 
 
 class SenderMemory:
@@ -43,6 +37,7 @@ class SenderMemory:
 
     Attributes:
         states: the controllers' state records, by flow.
+        recoveries: the state records of loss recoveries, in the order of calls of `fill_recovery`.
         deliveries: records DELIVERY, by flow; an empty array for a flow that needs none.
     """
 
@@ -51,8 +46,8 @@ class SenderMemory:
         self.states: dict[int, np.ndarray] = {}
         self._transports: dict[tuple[Transport, float], np.ndarray] = {}
         self.controllers = ControllerMemory(world.scenario.seed)
-        self.recoveries = RecoveryMemory()
-        self._noted: list[np.ndarray] = []
+        self.recoveries: list[np.ndarray] = []
+        self._owned: list[np.ndarray] = []  # records have their addresses
         self.deliveries: dict[int, np.ndarray] = {}
 
     def lay_out(self, i: int, flow: ResolvedFlow) -> None:
@@ -65,12 +60,12 @@ class SenderMemory:
             world.cbr["interval"][i] = 8 * flow.spec.packet_size / flow.spec.rate
             world.cbr["train"][i] = 1
             return
-        world.rings.place(world.tcp, "segments", i, blank(r.FIRST_RING, t.SEGMENT))
+        world.rings.place(world.tcp, "segments", i, blank(world.first_ring, t.SEGMENT))
         self.states[i] = self.controllers.fill(tcp, flow)
-        self.recoveries.fill(tcp, flow.recovery)
+        self.fill_recovery(tcp, flow.recovery)
         self.deliveries[i] = delivery_memory(tcp[0], flow)
         if len(self.deliveries[i]):
-            world.rings.place(world.tcp, "stamps", i, np.zeros(r.FIRST_RING, t.STAMP))
+            world.rings.place(world.tcp, "stamps", i, np.zeros(world.first_ring, t.STAMP))
 
     def fill(self, row: Any, tcp: Any, i: int, flow: ResolvedFlow) -> None:
         """Write a flow's settings into its records; it is recorded in row `i` of the bins."""
@@ -79,7 +74,7 @@ class SenderMemory:
         row["bins"] = self.world.bins_of(i)
         row["size"], row["count"] = spec.packet_size, flow.spec.count
         row["traffic_class"] = spec.traffic_class
-        row["timer_at"] = row["release_at"] = row["alarm_at"] = math.inf
+        row["timer_at"] = math.inf
         if isinstance(spec, CBR):
             tcp["finished"] = math.nan
             row["kind"] = t.CBR
@@ -96,6 +91,22 @@ class SenderMemory:
             row["waits"] = ON_ITS_OWN
             tcp["to_send"], tcp["awaits"] = int(settings.handshake), 1
 
+    def fill_recovery(self, tcp: np.ndarray, name: str) -> np.ndarray:
+        """Write the addresses of a recovery's rules and records into a flow's record, an array of
+        length 1; returns the recovery's state."""
+        recovery = RECOVERIES[name]
+        state = record_of(recovery.state_dtype, recovery.initial_state)
+        params = record_of(recovery.params_dtype, recovery.check({}).values() or [0.0])
+        self.recoveries.append(state)
+        self._owned.append(params)
+        row: Any = tcp[0]
+        row["address"] = address(tcp)
+        row["recovery_state"], row["recovery_params"] = address(state), address(params)
+        for rule, place in _rules_of(recovery).items():
+            row[f"recovery_{rule}"] = place
+        row["stale_rounds"], row["newest_only"] = recovery.stale_rounds, recovery.newest_only
+        return state
+
     def _fill_notes(self, row: Any, i: int, flow: ResolvedFlow) -> None:
         """Write which variables of the controller's state are recorded in row `i`."""
         world, noted = self.world, np.zeros(1, r.FLOW_NOTES)
@@ -106,7 +117,7 @@ class SenderMemory:
             world.notes[i] = Notes(names, dtype, world.n_bins, world.scratch)
             world.notes[i].fill(noted[0])
         if any(noted[0]):
-            self._noted.append(noted)
+            self._owned.append(noted)
         row["noted"] = address(noted if any(noted[0]) else world.no_notes)
 
     def _transport(self, settings: Transport, payload: float) -> np.ndarray:
@@ -128,3 +139,45 @@ class SenderMemory:
             row["outbox"] = address(self.world.outbox)
             self._transports[settings, payload] = row
         return self._transports[settings, payload]
+
+
+@cache
+def _rules_of(recovery: Recovery) -> dict[str, int]:
+    """Addresses of a recovery's rules, by name."""
+    dtypes = (recovery.state_dtype, recovery.params_dtype, t.TCP_FLOW)
+    return {name: rule_address(rule, *dtypes) for name, rule in recovery.rules.items()}
+
+
+def delivery_memory(row: Any, flow: ResolvedFlow) -> np.ndarray:
+    """Make the DELIVERY record of a flow: an array of length 1, or 0 if the flow needs none.
+
+    The caller must keep the array alive. Its address is written into the flow's record `row`, with
+    the places in the controller's state that the transport reads.
+    """
+    controller = flow.controller
+    assert controller is not None
+    place = partial(place_of, controller)
+    row["pacing_rate"], row["wake_at"] = place("pacing_rate"), place("wake_at")
+    row["stream"] = place("mrg0") if controller.chance else 0
+    row["owns_window"], row["every_ack"] = controller.window == "own", controller.every_ack
+    row["reads_packets"] = bool(controller.reads_of_packets or controller.stamps)
+    settings = flow.spec.transport  # type: ignore[union-attr]
+    needed = (
+        controller.extras
+        or RECOVERIES[flow.recovery].on_alarm is not None
+        or settings.count_delivered
+        or settings.ecn == "l4s"
+    )
+    frto = settings.frto and RECOVERIES[flow.recovery].on_alarm is not None
+    dsack = settings.dsack and RECOVERIES[flow.recovery].selective
+    row["dsack"], row["eifel"] = dsack, settings.eifel
+    row["undo"] = dsack or frto or settings.eifel
+    record = np.zeros(1 if needed else 0, t.DELIVERY)
+    if needed:
+        row["delivery"] = address(record)
+        record["frto"] = frto
+        record["piece"] = settings.gso_segments
+        record["n_stamps"] = len(controller.stamps)
+        for i, (name, back) in enumerate(controller.stamps.items()):
+            record["stamped"][0, i], record["given_back"][0, i] = place(name), place(back)
+    return record

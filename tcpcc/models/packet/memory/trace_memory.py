@@ -34,7 +34,8 @@ class TraceMemory:
         self.choose(resolved)
         self.columns = list(TRACED)
         for k in sorted(self._rows):
-            for name in _recorded(resolved.rows[k]):
+            controller = resolved.rows[k].controller
+            for name in controller.record if controller is not None else ():
                 if name not in self.columns:
                     self.columns.append(name)
         room = FIRST_ROOM if self._rows else 0
@@ -99,10 +100,6 @@ class TraceMemory:
         at_sender = events["event"] < r.DELIVER
         events = events[np.lexsort((at_sender, events["flow"], events["time"]))]
         return events[events["time"] <= duration]
-
-
-def _recorded(flow: ResolvedFlow) -> tuple[str, ...]:
-    return flow.controller.record if flow.controller is not None else ()
 
 
 def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:

@@ -1,0 +1,155 @@
+"""Many scenarios in the fluid model.
+
+Scenarios of one kind have worlds that are copies of one: its objects are made once for all of them,
+and the numbers in which they differ are written as columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcpcc.engine.jit import address
+from tcpcc.models.controller_memory import ControllerMemory
+from tcpcc.models.fluid import SENDERS, STEPS, case_of
+from tcpcc.models.fluid.fluid_world import FluidWorld
+from tcpcc.models.memory_copies import Mould, Of, alone
+
+if TYPE_CHECKING:
+    from tcpcc.models.fluid.fluid_case import FluidCase
+    from tcpcc.scenario import Scenario
+
+Read = Callable[[FluidWorld, Sequence["FluidCase"], Of], Any]
+Numbered = tuple[int, "FluidCase"]
+Found = list[tuple[list[int], Any]]
+
+LARGEST = 32  # worlds of a batch: their memory fits in a cache
+WORK = 5e6  # steps of flows in a batch; a quarter of a second
+HELD = 250  # scenarios that wait for others of their kind
+MOULDS = 16
+
+
+def integrate_all(
+    scenarios: Iterable[Scenario],
+    read: Read,
+    jobs: int,
+    steps: float = STEPS,
+    senders: int = SENDERS,
+) -> Iterator[tuple[list[int], Any]]:
+    """Integrate all scenarios in threads; iterate over (indices, what `read` returns or the error)
+    of some of them at a time, as they finish.
+
+    Args:
+        scenarios: made while others are simulated.
+        read: called after a run with a world, the cases of its kind that have run, and their
+            arrays; see `FluidWorld.write_numbers`.
+        jobs: number of threads.
+        steps, senders: as in `tcpcc.simulate`.
+    """
+    batches = _Batches(read, steps)
+    waiting: dict[Hashable, list[Numbered]] = {}
+    running: set[Future[Found]] = set()
+
+    def begin(*kinds: Hashable) -> None:
+        running.update(pool.submit(batches.run, waiting.pop(kind)) for kind in kinds)
+
+    def finished(most: int) -> Iterator[tuple[list[int], Any]]:
+        """Results, until at most so many batches are running."""
+        while len(running) > most:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                running.remove(future)
+                yield from future.result()
+
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for index, scenario in enumerate(scenarios):
+            try:
+                case = case_of(scenario, steps, senders)
+            except Exception as error:
+                yield [index], error
+                continue
+            mine = waiting.setdefault(case.kind, [])
+            mine.append((index, case))
+            if case.kind is None or len(mine) == LARGEST or len(mine) * case.work >= WORK:
+                begin(case.kind)
+            elif sum(map(len, waiting.values())) == HELD:
+                begin(*waiting)
+            yield from finished(jobs)
+        begin(*waiting)
+        yield from finished(0)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Batches:
+    """Runs cases of one kind at a time, in any thread."""
+
+    def __init__(self, read: Read, steps: float) -> None:
+        self._read, self._steps = read, steps
+        self._controllers = ControllerMemory()
+        self._moulds: dict[Hashable, Mould] = {}
+
+    def run(self, numbered: list[Numbered]) -> Found:
+        """Indices and results of cases of one kind."""
+        numbered.sort(key=lambda one: one[1].end)
+        cases = [case for _, case in numbered]
+        done = np.zeros(len(cases), bool)
+        found: Found = []
+        mould = self._mould(cases[0]) if len(cases) > 1 else None
+        if mould is not None:
+            of = mould.copies(len(cases))
+            mould.world.write_numbers(cases, of)
+            done = _run(of(mould.world.w)[:, 0], [case.end for case in cases])
+            mine = np.flatnonzero(done).tolist()
+            those = of if done.all() else lambda array: of(array)[done]
+            if mine:
+                result = self._read(mould.world, [cases[k] for k in mine], those)
+                found.append(([numbered[k][0] for k in mine], result))
+        for k in np.flatnonzero(~done).tolist():
+            index, case = numbered[k]
+            try:
+                world = self._world(case)
+                world.run(world.end)
+            except Exception as error:
+                found.append(([index], error))
+                continue
+            found.append(([index], self._read(world, [case], alone)))
+        return found
+
+    def _mould(self, case: FluidCase) -> Mould | None:
+        """That of the case's kind; None if its world has an error."""
+        mould = self._moulds.get(case.kind)
+        if mould is None:
+            if len(self._moulds) == MOULDS:
+                self._moulds.clear()
+            try:
+                mould = self._moulds[case.kind] = Mould(self._world(case))
+            except Exception:  # which each case raises with its own numbers
+                return None
+        return mould
+
+    def _world(self, case: FluidCase) -> FluidWorld:
+        return FluidWorld(case.scenario, self._steps, self._controllers, resolved=case.resolved)
+
+
+def _run(w: np.ndarray, ends: Sequence[int]) -> np.ndarray:
+    """Advance worlds to their ends; whether each one is there. Others need more room than a copy
+    has, or one of their rules has failed."""
+    from tcpcc.models.fluid.fluid_step import run_steps
+
+    here = w.ctypes.data + w.strides[0] * np.arange(len(w))
+    begin = 0
+    for end, group in groupby(ends):
+        stop = begin + len(list(group))
+        while begin < stop:
+            try:
+                run_steps(address(here[begin:]), stop - begin, end)
+                begin = stop
+            except ArithmeticError:
+                failed = (w["k"] < end) & (w["need"] == 0)
+                begin += int(failed[begin:].argmax()) + 1
+    return w["k"] == np.array(ends)

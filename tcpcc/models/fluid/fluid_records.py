@@ -30,7 +30,7 @@ QUEUE_TABLES = ("waits", "bits", "gaps")
 #: totals at its end: packets sent, retransmitted, and known to be delivered.
 FLOW_TABLES = ("acked", "losses", "marks", "sent_by", "repaired_by", "delivered_by")
 #: Further totals, of flows whose controller reads fields of single packets (`OF_PACKETS`).
-PACKET_FIELDS = ("pipe_at", "lost_by", "limited_at")
+PACKET_FIELDS = ("pipe_at", "lost_by", "limited_at", "first_sent_at")
 #: Tables that are written at the present step only; others have rows of the near future.
 OF_PAST = ("waits", "hop_waits", "bits", "sent_by", "repaired_by", "delivered_by")
 
@@ -86,11 +86,11 @@ APPLICATION: dict[str, type] = {
 }  # fmt: skip
 #: Of a conversation (its number + 1) or a flow with items: the next one, the first not done, one
 #: past the last one; what the time of the next one counts from (`conversation_records`), and this
-#: time. `sent_at`: time of the newest packet. `limited_until`: packets delivered before samples no
-#: longer measure the application.
+#: time. `sent_at`: time of the newest packet; `first_sent`: of the newest one that has returned.
+#: `limited_until`: packets delivered before samples no longer measure the application.
 ITEMS: dict[str, type] = {
     "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
-    "write_at": float, "idle_restart": int, "sent_at": float, "limited_until": float,
+    "write_at": float, "idle_restart": int, "sent_at": float, "limited_until": float, "first_sent": float,
 }  # fmt: skip
 #: Totals in packets; of those sent, `stale` were on the way at a timeout, `duplicates` are on the
 #: way for the second time, and `useless` is the total of the latter.

@@ -58,11 +58,20 @@ def fill_state(f, now):
 def fill_packet_fields(w, f, now, a):
     """Fill in the fields of the newest packet that has returned; it was sent one RTT ago."""
     at = w.k - f.rtt * w.per_second
-    a.rate_interval = f.rtt
+    a.rate_interval = max(f.rtt, send_elapsed(w, f, at))
     a.rate_delivered = f.delivered - then(w, w.delivered_by, f, at)
-    a.delivery_rate = a.rate_delivered / f.rtt if f.rtt > 0 else 0.0
+    a.delivery_rate = a.rate_delivered / a.rate_interval if a.rate_interval > 0 else 0.0
     a.owd = f.owd
     history_of(w, f, a, at)
+
+
+@compiled
+def send_elapsed(w, f, at):
+    """The time in which the packets that return in the round trip since step `at` were sent: a
+    queue that shrinks delivers them faster (draft-cheng-iccrg-delivery-rate-estimation, 2.2)."""
+    k = max(int(at), 0)
+    row = f.history + NUMBER * (k & w.mask) * f.n_history
+    return k * w.step - number_at(row, 3).value
 
 
 @compiled
@@ -84,6 +93,7 @@ def note_history(w, f, k, limited):
     number_at(row, 0).value = in_flight(f)
     number_at(row, 1).value = f.lost
     number_at(row, 2).value = limited
+    number_at(row, 3).value = f.first_sent
     for i in range(f.n_stamps):
         kept = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
         number_at(row, N_PACKET_FIELDS + i).value = kept.value
@@ -97,6 +107,7 @@ def measure_rtt(w, f, now, a):
     if f.noise > 0:
         rtt += f.noise * (2 * uniform(w) - 1)
     f.rtt = rtt
+    f.first_sent = now - rtt
     if f.srtt == 0:
         f.srtt = rtt
         f.var = rtt / 2

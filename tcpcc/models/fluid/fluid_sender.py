@@ -436,6 +436,8 @@ def send_fluid(w, f, now, returned):
         raise FloatingPointError("a window of more packets than the path carries in the run")
     repaired = count_sent(f, now, amount, out)
     f.retransmitted += repaired
+    if in_flight(f) <= ROUNDING:
+        f.first_sent = now
     f.sent += amount
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)

@@ -45,9 +45,7 @@ def learn_of_losses(w, f, now, before, a, n):
         f.holes += n  # sent before the timeout, which was the answer
     elif f.phase != RECOVERY:
         if f.pending <= 0:
-            f.pending_from = before
-            # half of what returns in this step precedes the loss
-            f.detect_at = f.delivered + a / 2 + f.dupack_threshold
+            expect_detection(f, before, a)
         f.pending += n
     elif is_repair(w, f, before, n / (a + n)):
         if f.law == RACK:
@@ -55,9 +53,19 @@ def learn_of_losses(w, f, now, before, a, n):
         else:
             f.repair_lost = 1
     elif before > f.recover:
+        if f.late <= 0:
+            expect_detection(f, before, a)
         f.late += n
     else:
         note_holes(f, a, n)
+
+
+@compiled
+def expect_detection(f, before, a):
+    """The first loss since `before` is detected when three more packets have returned; half of the
+    `a` packets that return in this step precede it."""
+    f.pending_from = before
+    f.detect_at = f.delivered + a / 2 + f.dupack_threshold
 
 
 @compiled
@@ -176,9 +184,9 @@ def leave_recovery(f, now):
     f.phase = OPEN
     f.inflation = f.holes = f.fresh = 0.0
     f.pending = f.late
-    f.pending_from = f.high_ack
     f.late = 0.0
-    f.detect_at = f.delivered + f.dupack_threshold
+    if uses_duplicates(f):
+        expect_detection(f, f.high_ack, 0.0)
     f.timer_from = now
 
 

@@ -71,9 +71,9 @@ SENDER: dict[str, type] = {
     "every_ack": int, "owns_window": int, "whole_window": int, "gradual_marks": int,
     "window_validation": int, "carried": float, "high_ack": float, "mark_edge": float,
     "phase": int, "rwnd": float, "srtt": float, "base_rtt": float, "max_rtt": float,
-    "counted": float, "paused": float, "sampled_at": float,
-    "next_rwnd": float, "right_edge": float,
-    "window_decay": int,
+    "counted": float, "per_ack": float, "paused": float, "sampled_at": float,
+    "next_rwnd": float, "right_edge": float, "window_decay": int,
+    "gso_segments": int, "gso_time": float, "gso_above": float, "gso_most": float,
 }  # fmt: skip
 #: `noise`: mean of the random delays on the path, s; each is between 0 and twice that.
 PATH: dict[str, type] = {"kind": int, "n_hops": int, "noise": float, "count": float}

@@ -6,6 +6,7 @@ from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import NUMBER, PACKET_FIELDS, hop_at, then
 from tcpcc.transport.flow_record import window_at
+from tcpcc.transport.pacing import piece_at
 from tcpcc.transport.rules import sample_at
 
 N_PACKET_FIELDS = len(PACKET_FIELDS)
@@ -50,6 +51,8 @@ def fill_state(f, now):
         a.pipe = in_flight(f)
         a.total_delivered = f.delivered
         a.piece = 1.0
+        if f.pacing != 0:
+            a.piece = piece_at(f, number_at(f.state + f.pacing, 0).value)
         a.lost = a.lost_inflight = a.app_limited = 0.0
     return a
 

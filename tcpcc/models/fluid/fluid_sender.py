@@ -292,14 +292,18 @@ def report_delivered(w, f, now, a, in_order):
         pause(f, x, since)
     if f.reads_packets != 0:
         fill_packet_fields(w, f, now, x)
-    reports = in_order > 0 or f.every_ack != 0
+    held = 0.0
+    if f.every_ack != 0 and f.phase == OPEN and in_flight(f) > f.per_ack:
+        held = x.delivered % f.per_ack  # what no ACK reports yet
+        x.delivered -= held
+    reports = in_order > 0 if f.every_ack == 0 else x.delivered > 0
     over = f.high_ack - f.round_end
     if over > ROUNDING and reports:
         end_round(w, f, now, a, x, min(over, a))
     add_to_round(f, a)
     if reports:
         f.unreported_marks = 0.0
-        f.unreported = 0.0
+        f.unreported = held
         apply_growth(f, f.on_ack)
     else:
         f.unreported += a

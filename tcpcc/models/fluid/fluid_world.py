@@ -42,6 +42,7 @@ from tcpcc.models.notes import Notes
 from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.scenario.traffic import CBR, Flow, Transport
 from tcpcc.transport import flow_record as t
+from tcpcc.transport.pacing import piece_fields
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.loss_recovery import LAWS
 
@@ -100,7 +101,8 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["kind"] = t.TCP
     for name in _COPIED:
         row[name] = getattr(settings, name)
-    row["counted"] = min(settings.abc_limit / _acks_for(settings), 1.0)
+    row["per_ack"] = _acks_for(settings)
+    row["counted"] = min(settings.abc_limit / row["per_ack"], 1.0)
     row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
     row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
     row["backoff"], row["mark_edge"] = 1.0, -1.0
@@ -314,6 +316,9 @@ class FluidWorld:
                     f" model: set Recovery(law=...) to one of {', '.join(LAWS)}"
                 )
             rows[k] = _sender_of(spec.transport, controller, recovery)[0]
+            pieces = piece_fields(spec.transport, spec.packet_size - spec.header)
+            for name, value in pieces.items():
+                rows[k][name] = value
         row = rows[k]
         row["index"], row["bins"] = i, address(self.flow_bins[self.bin_row[i]])
         row["start"], row["count"] = spec.start, flow.spec.count

@@ -1,7 +1,8 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
 (5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
-(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals
+(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals,
+                                 or beside paced flows the one that arrives then (fluid_overflow)
 (7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
                                  passes the next distance between hits: dropped, or marked (ECN)
 
@@ -22,15 +23,18 @@ from tcpcc.models.bins import link_bin_at
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import pass_words_on
+from tcpcc.models.fluid.fluid_overflow import MOST, count_arrivals, earliest, piece_of, set_next
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
     LEAST,
     NUMBER,
     arrives,
+    completes,
     flow_at,
     hop_at,
     hop_cell,
     need_reach,
+    next_at,
     pass_fluid,
     pass_gaps,
     queue_cell,
@@ -72,9 +76,12 @@ def step_queue(w, x, now):
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
+    x.complete = x.ahead = 0.0
     for h in range(x.first, x.first + x.n):
         cell = hop_cell(w, w.fluid, w.k, h)
         hop = hop_at(w.hops, h)
+        if x.ordered != 0:
+            count_arrivals(w, x, h, cell.value * hop.draws)
         if hop.owed > 0 and cell.value > 0:
             part = min(hop.owed, cell.value)
             hop.owed -= part
@@ -207,6 +214,9 @@ def drop(w, x, now, packets):
     drawn = x.draws if x.draws > 0 else x.outside
     # one is in transmission: `limit` - 1 wait in the mean
     x.room = limit - 1
+    if x.ordered != 0 and x.complete <= MOST:
+        overflow(w, x)
+        return
     room = x.room + packets / drawn / 2
     while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
         tries += 1
@@ -214,6 +224,29 @@ def drop(w, x, now, packets):
             drop_one(w, x)
         else:
             x.due += 1
+
+
+@compiled
+def overflow(w, x):
+    """Drop the packets of this step that find the buffer full."""
+    sent = x.rate * w.step / (BITS * x.size)
+    level = x.backlog - x.owed + x.ahead - x.complete + sent  # before the step
+    if level + x.complete <= x.room:
+        return
+    for h in range(x.first, x.first + x.n):
+        set_next(w, x, h, piece_of(w, hop_at(w.hops, h)))
+    while x.complete > 0.5:
+        h = earliest(w, x)
+        time = min(max(next_at(w, h).value, 0.0), 1.0)
+        piece = piece_of(w, hop_at(w.hops, h))
+        for _ in range(int(piece)):
+            if level - sent * time > x.room:
+                drop_at(w, x, h)
+            else:
+                level += 1
+        completes(w, h).value -= piece
+        x.complete -= piece
+        set_next(w, x, h, piece)
 
 
 @compiled

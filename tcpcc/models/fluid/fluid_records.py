@@ -21,8 +21,9 @@ WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 HOP_TABLES = ("fluid", "lost", "marked", "merged", "hop_waits")
 #: Tables of header fields over hops: of what arrives at a step, and of what is no packet yet.
 WORDS_OF_HOPS = ("words", "carried_words")
-#: Rows over hops: packets of senders that arrive in this step, and their mean of the last second.
-OF_HOPS = ("arrives", "recent")
+#: Rows over hops: packets of senders that arrive in this step, and their mean of the last second;
+#: whole packets that do, and the time of the next one, as a part of the step.
+OF_HOPS = ("arrives", "recent", "completes", "next_at")
 #: Tables over links: queueing delay of what leaves at the end of a step, s; bits that arrived at a
 #: step and have not left; number of gaps and marks among them.
 QUEUE_TABLES = ("waits", "bits", "gaps")
@@ -178,7 +179,8 @@ HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
 #: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
 #: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
-#: `room`: mean backlog of a full buffer.
+#: `room`: mean backlog of a full buffer. `ordered`: at a full buffer packets arrive one by one;
+#: `complete`: those of this step; `ahead`: whole packets that have arrived less their fluid.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -188,7 +190,8 @@ QUEUE = record_dtype(
         ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
         ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
         ("reach", int), ("outside", float), ("due", float),
-        ("arrived", float), ("room", float), *STREAM_FIELDS,
+        ("arrived", float), ("room", float), ("ordered", int), ("complete", float),
+        ("ahead", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 
@@ -265,6 +268,18 @@ def need_reach(w, x, waits):
 def arrives(w, hop):
     """The packets of its sender that arrive at a hop in this step."""
     return number_at(w.arrives, hop)
+
+
+@compiled
+def completes(w, hop):
+    """The whole packets of its sender that arrive at a hop in this step."""
+    return number_at(w.completes, hop)
+
+
+@compiled
+def next_at(w, hop):
+    """When the next of them does, as a part of the step."""
+    return number_at(w.next_at, hop)
 
 
 @compiled

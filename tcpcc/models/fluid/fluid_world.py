@@ -282,6 +282,9 @@ class FluidWorld:
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
+            mine = self.hops[of_queue == k]
+            alone = (mine["count"] == 1).all() and not mine["from_outside"].any()
+            self.links[k]["ordered"] = alone and self.flows["pacing"][mine["flow"]].any()
         self._lay_out_tables(now, kept)
         self._lay_out_changes()
 

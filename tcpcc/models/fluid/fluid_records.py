@@ -91,7 +91,8 @@ APPLICATION: dict[str, type] = {
 #: `limited_until`: packets delivered before samples no longer measure the application.
 ITEMS: dict[str, type] = {
     "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
-    "write_at": float, "idle_restart": int, "sent_at": float, "limited_until": float, "first_sent": float,
+    "write_at": float, "idle_restart": int, "sent_at": float, "first_sent": float,
+    "limited_until": float,
 }  # fmt: skip
 #: Totals in packets; of those sent, `stale` were on the way at a timeout, `duplicates` are on the
 #: way for the second time, and `useless` is the total of the latter.

@@ -71,7 +71,7 @@ def fill_packet_fields(w, f, now, a):
 @compiled
 def send_elapsed(w, f, at):
     """The time in which the packets that return in the round trip since step `at` were sent: a
-    queue that shrinks delivers them faster (draft-cheng-iccrg-delivery-rate-estimation, 2.2)."""
+    queue that shrinks delivers them faster (draft-cheng-iccrg-delivery-rate-estimation)."""
     k = max(int(at), 0)
     row = f.history + NUMBER * (k & w.mask) * f.n_history
     return k * w.step - number_at(row, 3).value

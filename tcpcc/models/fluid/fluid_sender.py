@@ -293,7 +293,7 @@ def report_delivered(w, f, now, a, in_order):
     if f.reads_packets != 0:
         fill_packet_fields(w, f, now, x)
     held = 0.0
-    if f.every_ack != 0 and f.phase == OPEN and in_flight(f) > f.per_ack:
+    if f.every_ack != 0 and f.phase == OPEN and in_flight(f) > ROUNDING:
         held = x.delivered % f.per_ack  # what no ACK reports yet
         x.delivered -= held
     reports = in_order > 0 if f.every_ack == 0 else x.delivered > 0

@@ -22,8 +22,10 @@ MOST = 200.0  # packets in a step; more are not put in order, which bounds the c
 def piece_of(w, hop):
     """Packets of a hop that arrive together."""
     f = flow_at(w.flows, hop.flow)
-    if f.pacing == 0 or hop.is_ack != 0:
+    if hop.is_ack != 0:
         return 1.0
+    if f.pacing == 0:
+        return max(f.per_ack, 1.0)  # what an ACK releases
     return piece_at(f, number_at(f.state + f.pacing, 0).value)
 
 

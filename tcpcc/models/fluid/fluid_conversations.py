@@ -34,6 +34,7 @@ from tcpcc.models.fluid.fluid_records import (
     hop_at,
     kind_at,
     load_at,
+    queue_at,
     total_at,
 )
 from tcpcc.models.fluid.fluid_recovery import rto
@@ -84,6 +85,7 @@ def open_place(w, number, c, kind, place):
     follow_path(w, f, kind)
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)
+        queue_at(w.queues, hop.queue).ahead += hop.carry
         hop.owed = hop.carry = hop.held = hop.marks = 0.0
     if kind.stream != 0:
         jump(stream_at(f.state + kind.stream, 0), number)

@@ -1,7 +1,8 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
 (5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
-(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals
+(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals,
+                                 or beside paced flows the one that arrives then (fluid_overflow)
 (7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
                                  passes the next distance between hits: dropped, or marked (ECN)
 
@@ -23,16 +24,26 @@ from tcpcc.models.bit_sets import clear, first_of, holds, words_for
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
+from tcpcc.models.fluid.fluid_overflow import (
+    MOST,
+    count_arrivals,
+    earliest,
+    piece_of,
+    set_next,
+    set_times,
+)
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
     BETWEEN,
     LEAST,
     arrives,
+    completes,
     flow_at,
     hop_at,
     hop_cell,
     link_cell,
     need_reach,
+    next_at,
     pass_fluid,
     pass_gaps,
     present,
@@ -90,6 +101,7 @@ def pass_idle_step(w, x):
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
+    x.complete = 0.0
     here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
     before, has_left = present(x, w.k - 1), x.head == w.k
@@ -102,6 +114,8 @@ def take_arrivals(w, x):
             word &= word - 1
             hop = hop_at(hops, first + i)
             cell = number_at(row, i * column)
+            if x.ordered != 0:
+                count_arrivals(w, x, first + i, cell.value * hop.draws)
             if hop.owed > 0 and cell.value > 0:
                 pay_owed(w, x, hop, cell)
             amount = cell.value
@@ -251,6 +265,9 @@ def drop(w, x, now, packets):
     drawn = x.draws if x.draws > 0 else x.outside
     # one is in transmission: `limit` - 1 wait in the mean
     x.room = limit - 1
+    if x.ordered != 0 and x.complete <= MOST:
+        overflow(w, x)
+        return
     room = x.room + packets / drawn / 2
     while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
         tries += 1
@@ -258,6 +275,28 @@ def drop(w, x, now, packets):
             drop_one(w, x)
         else:
             x.due += 1
+
+
+@compiled
+def overflow(w, x):
+    """Drop the packets of this step that find the buffer full."""
+    sent = x.rate * w.step / (BITS * x.size)
+    level = x.backlog - x.owed + x.ahead - x.complete + sent  # before the step
+    if level + x.complete <= x.room:
+        return
+    set_times(w, x)
+    while x.complete > 0.5:
+        h = earliest(w, x)
+        time = min(max(next_at(x, h).value, 0.0), 1.0)
+        piece = piece_of(w, hop_at(w.hops, h))
+        for _ in range(int(piece)):
+            if level - sent * time > x.room:
+                drop_at(w, x, h)
+            else:
+                level += 1
+        completes(x, h).value -= piece
+        x.complete -= piece
+        set_next(w, x, h, piece)
 
 
 @compiled

@@ -45,9 +45,7 @@ def learn_of_losses(w, f, now, before, a, n):
         f.holes += n  # sent before the timeout, which was the answer
     elif f.phase != RECOVERY:
         if f.pending <= 0:
-            f.pending_from = before
-            # its place in what returns in this step is random
-            f.detect_at = f.delivered + a * uniform(w) + f.dupack_threshold
+            expect_detection(f, before, a * uniform(w))
         f.pending += n
     elif is_repair(w, f, before, n / (a + n)):
         if f.law == RACK:
@@ -55,9 +53,19 @@ def learn_of_losses(w, f, now, before, a, n):
         else:
             f.repair_lost = 1
     elif before > f.recover:
+        if f.late <= 0:
+            expect_detection(f, before, a * uniform(w))
         f.late += n
     else:
         note_holes(f, a, n)
+
+
+@compiled
+def expect_detection(f, before, a):
+    """The first loss since `before` is detected when three packets beyond it have returned; `a` of
+    those that return in this step precede it. Its place among them is random."""
+    f.pending_from = before
+    f.detect_at = f.delivered + a + f.dupack_threshold
 
 
 @compiled
@@ -153,8 +161,8 @@ def repair_losses(w, f, now, a):
 
 @compiled
 def detect_loss(f, now, a):
-    """Enter recovery when `dupack_threshold` packets beyond the first hole have returned, the last of
-    `a` in this step."""
+    """Enter recovery when `dupack_threshold` packets beyond the first hole have returned, the last
+    of `a` in this step."""
     if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
         enter_recovery(f, now, before_loss(f, a))
 
@@ -196,9 +204,9 @@ def leave_recovery(f, now):
     f.phase = OPEN
     f.inflation = f.holes = f.fresh = 0.0
     f.pending = f.late
-    f.pending_from = f.high_ack
     f.late = 0.0
-    f.detect_at = f.delivered + f.dupack_threshold
+    if uses_duplicates(f):
+        expect_detection(f, f.high_ack, 0.0)
     f.timer_from = now
 
 

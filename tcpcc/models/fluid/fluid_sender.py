@@ -156,6 +156,8 @@ def note_rest(w, f):
     if outstanding(f) <= ROUNDING:
         first = max(first, w.k - int(2 * (f.max_rtt + f.noise) * w.per_second) - 2)
     for k in range(first, w.k):
+        if in_flight(f) <= ROUNDING:
+            f.first_sent = k * w.step
         note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)
 
 
@@ -307,6 +309,10 @@ def report_delivered(w, f, now, a, in_order):
     x.limited = 0.0
     x.acked = in_order * f.counted
     x.delivered = f.unreported + a
+    held = 0.0
+    if f.every_ack != 0 and f.phase == OPEN and in_flight(f) > ROUNDING:
+        held = x.delivered % f.per_ack  # what no ACK reports yet
+        x.delivered -= held
     x.inflight += a
     x.marked, x.ce = f.unreported_marks, f.unreported_marks
     used = f.rwnd
@@ -319,14 +325,14 @@ def report_delivered(w, f, now, a, in_order):
         pause(f, x, since)
     if f.reads_packets != 0:
         fill_packet_fields(w, f, now, x)
-    reports = in_order > 0 or f.every_ack != 0
+    reports = in_order > 0 if f.every_ack == 0 else x.delivered > 0
     over = f.high_ack - f.round_end
     if over > ROUNDING and reports:
         end_round(w, f, now, a, x, min(over, a))
     add_to_round(f, a)
     if reports:
         f.unreported_marks = 0.0
-        f.unreported = 0.0
+        f.unreported = held
         apply_growth(f, f.on_ack)
     else:
         f.unreported += a
@@ -452,6 +458,8 @@ def send_fluid(w, f, now, acked):
         raise FloatingPointError("a window of more packets than the path carries in the run")
     repaired = count_sent(f, now, amount, out)
     f.retransmitted += repaired
+    if in_flight(f) <= ROUNDING:
+        f.first_sent = now
     f.sent += amount
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)

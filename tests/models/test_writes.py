@@ -195,7 +195,7 @@ def test_time_of_little_use_is_no_time_since_a_loss(model, every):
     assert short[1] > 300
 
 
-@PACKETS_AND_TRAINS
+@EVERY_MODEL
 @pytest.mark.parametrize(("controller", "left"), [("reno", 0.5), ("cubic", 0.7)])
 def test_a_loss_in_a_trickle_leaves_a_share_of_the_packets_in_flight(model, controller, left):
     """RFC 5681, equation 4: two to five writes of three packets, in a window of 300."""

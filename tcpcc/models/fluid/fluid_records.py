@@ -127,7 +127,7 @@ RECOVERY: dict[str, type] = {
 TIMER: dict[str, type] = {
     "timer_from": float, "probe_at": float, "initial_rto": float, "var": float, "backoff": float,
     "min_rto": float, "max_rto": float, "rto_margin": float, "hold_ssthresh": int,
-    "backoff_limit": float,
+    "flight_ssthresh": int, "backoff_limit": float,
 }  # fmt: skip
 RECORD: dict[str, type] = {
     "bins": int, "reached": float, "sent_before": float, "repaired_before": float,

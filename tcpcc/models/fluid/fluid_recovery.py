@@ -19,7 +19,7 @@ detection needs, or because a retransmission is lost.
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, SENT_BY, then
-from tcpcc.models.fluid.fluid_sample import fill_common, history_of, outstanding
+from tcpcc.models.fluid.fluid_sample import fill_common, history_of, new_data, outstanding
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut, apply_rule
@@ -179,8 +179,7 @@ def enter_recovery(f, now, before):
     retransmission."""
     a = fill_common(f, now)
     f.flight = max(f.sent - f.pending_from - f.stale, 1.0)
-    a.inflight = f.flight
-    a.transmits = 1.0
+    fill_flight(f, a)
     f.loss_events += 1
     apply_cut(f, f.on_loss)
     f.phase = RECOVERY
@@ -197,6 +196,16 @@ def enter_recovery(f, now, before):
     if f.law == GO_BACK_N:
         send_again(f)
         window_at(f.state, 0).cwnd = 1.0
+
+
+@compiled
+def fill_flight(f, a):
+    """The packets in flight at a loss or a timeout, also as the window if the application limits
+    the sender (RFC 5681, equation 4); as `transport.rules.fill_loss_sample`."""
+    a.inflight = max(f.flight, 1.0)
+    a.transmits = 1.0
+    if f.flight_ssthresh != 0 and f.flight + new_data(f) < a.window:
+        a.window = a.inflight
 
 
 @compiled
@@ -314,8 +323,7 @@ def time_out(f, now):
     first = f.pending_from if f.phase != RECOVERY and f.pending > 0 else f.high_ack
     if f.phase != RECOVERY:
         f.flight = max(f.sent - first - f.stale, 1.0)
-    a.inflight = max(f.flight, 1.0)
-    a.transmits = 1.0
+    fill_flight(f, a)
     s = window_at(f.state, 0)
     ssthresh = s.ssthresh if f.hold_ssthresh != 0 and f.phase == RECOVERY else 0.0
     f.timeouts += 1

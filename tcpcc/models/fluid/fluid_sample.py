@@ -35,6 +35,12 @@ def outstanding(f):
 
 
 @compiled
+def new_data(f):
+    """Packets that the application has not sent for the first time."""
+    return max(f.size - (f.sent - f.retransmitted - f.useless), 0.0)
+
+
+@compiled
 def fill_common(f, now):
     """Fill in the fields common to all events, nothing acknowledged; returns the sample."""
     a = fill_state(f, now)

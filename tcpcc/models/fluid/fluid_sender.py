@@ -49,6 +49,7 @@ from tcpcc.models.fluid.fluid_sample import (
     fill_state,
     in_flight,
     measure_rtt,
+    new_data,
     note_history,
     outstanding,
 )
@@ -409,12 +410,6 @@ def missing(f):
         return 0.0
     left = f.size - f.delivered - f.holes
     return left if left > HALF else 0.0
-
-
-@compiled
-def new_data(f):
-    """Packets that the application has not sent for the first time."""
-    return max(f.size - (f.sent - f.retransmitted - f.useless), 0.0)
 
 
 @compiled

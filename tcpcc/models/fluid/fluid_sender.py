@@ -328,9 +328,11 @@ def report_delivered(w, f, now, a, in_order):
         fill_packet_fields(w, f, now, x)
     reports = in_order > 0 if f.every_ack == 0 else x.delivered > 0
     over = f.high_ack - f.round_end
+    new = a  # packets of the round that has not ended
     if over > ROUNDING and reports:
-        end_round(w, f, now, a, x, min(over, a))
-    add_to_round(f, a)
+        new = min(over, a)
+        end_round(w, f, now, a, x, new)
+    add_to_round(f, new)
     if reports:
         f.unreported_marks = 0.0
         f.unreported = held

@@ -7,7 +7,7 @@ import pytest
 
 import tcpcc as tc
 from tests.drivers import both_drivers
-from tests.every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from tests.every_model import EVERY_MODEL, simulate_in
 
 NET = tc.dumbbell("10 Mbps", "20 ms", buffer=50)
 TRIP = 0.04 + 8 * (1000 + 40) / 10e6  # s

@@ -267,14 +267,17 @@ def take_returned(w, f, now):
         useful -= min(a * f.duplicates / max(f.sent - before, a), f.duplicates)
         f.duplicates -= a - useful
     f.delivered += useful
-    in_order = repair_losses(w, f, now, max(useful - old, 0.0))
+    new = max(useful - old, 0.0)
+    in_order = repair_losses(w, f, now, new)
+    if f.every_ack != 0:  # the recovery's rules come before ``on_ack`` (`transport.sender`)
+        detect_loss(f, now, new)
     if marks > 0:
         answer_marks(f, now, marks)
     if a > 0:
         if f.n_fields > 0:
             read_words(w, f)
         report_delivered(w, f, now, a, in_order)
-    detect_loss(f, now, max(useful - old, 0.0))
+    detect_loss(f, now, new)
     is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
     if is_done and f.conversation == 0 and f.item == f.last_item:
         close_flow(w, f, now)

@@ -84,6 +84,32 @@ def test_a_recovery_follows_another_without_a_pause(model):
     assert last(run, "open")[0] < 0.05 * last(run, "lost_before")[0]
 
 
+def note_time(s, p, a):
+    s.at = a.now
+
+
+def note_order(s, p, a):
+    s.losses += 1
+    if s.at == a.now:
+        s.late += 1
+
+
+ORDER = tc.Controller(
+    "order", "notes whether an ACK precedes the loss that it shows",
+    on_ack=note_time, on_loss=note_order, window="own", recovery="rack-tlp",
+    state={name: tc.State(0.0, "", name) for name in ("at", "losses", "late")},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_rule_for_every_ack_follows_the_loss_that_the_ack_shows(model):
+    net = tc.dumbbell(8e6, 0.01, 1000, loss=0.01)
+    flow = tc.Flow(ORDER, transport={"initial_window": 20}, record=("losses", "late"))
+    run = tc.simulate(tc.Scenario(net, [flow], duration=20), model)
+    assert last(run, "losses")[0] > 20
+    assert last(run, "late")[0] == 0
+
+
 def test_a_slow_paced_flow_loses_a_larger_share_at_a_full_buffer():
     """Four flows send 8 % more than the link carries, six an eighth of it. Packets of a flow keep a
     distance, so that those of a fast one meet fewer others."""

@@ -32,7 +32,7 @@ from tcpcc.queues.flow_queues import (
     QUEUES,
     append_queue,
     hashed,
-    longest,
+    longest_queue,
     remove_first,
 )
 
@@ -43,7 +43,7 @@ def on_arrival(s, p, q):
     if s.kind[i] == NONE:
         append_queue(s, i, ACTIVE)  # (1)
     if q.full != 0:
-        q.evict = float(longest(p, q.waiting_bytes, i, q.size))  # (5)
+        q.evict = float(longest_queue(p, q.waiting_bytes, i, q.size))  # (5)
 
 
 def end_turn(s):

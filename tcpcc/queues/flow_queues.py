@@ -85,7 +85,7 @@ def choose(s, p, q):
             return
 
 
-def longest(p, backlogs, own, more):
+def longest_queue(p, backlogs, own, more):
     """The queue with the largest of the `backlogs`, if `more` joins queue `own`."""
     largest, most = 0, -1.0
     for i in range(int(p.flows)):

@@ -24,7 +24,7 @@ from tcpcc.queues.flow_queues import (
     choose,
     hashed,
     join,
-    longest,
+    longest_queue,
     per_queue,
 )
 
@@ -34,7 +34,7 @@ def on_arrival(s, p, q):
     q.inner = float(i)
     join(s, p, i)
     if q.full != 0:
-        fat = longest(p, q.waiting_bytes, i, q.size)
+        fat = longest_queue(p, q.waiting_bytes, i, q.size)
         packets = int(q.waiting[fat]) + (1 if fat == i else 0)
         q.evict = float(fat)
         q.evictions = float(min(max(packets // 2, 1), int(p.drop_batch)))

@@ -26,7 +26,7 @@ from tcpcc.queues.flow_queues import (
     NONE,
     QUEUES,
     append_queue,
-    longest,
+    longest_queue,
     remove_first,
     scattered,
 )
@@ -41,7 +41,7 @@ def on_arrival(s, p, q):
     if s.kind[i] == NONE:
         append_queue(s, i, ACTIVE)
     if q.full != 0:
-        q.evict = float(longest(p, q.waiting, i, 1.0))  # (3)
+        q.evict = float(longest_queue(p, q.waiting, i, 1.0))  # (3)
 
 
 def on_select(s, p, q):

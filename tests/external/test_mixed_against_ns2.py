@@ -41,10 +41,10 @@ class Stream:
                 self.draw()
         return [s.TICK * self.draw() for _ in kinds]
 
-    def hand_over(self, record, seed, name):
-        """In place of ``seed_stream``."""
+    def hand_over(self, records, seeds, name):
+        """In place of ``seed_streams``."""
         for field in FIELDS:
-            record[field] = getattr(self.state, field)
+            records[field] = getattr(self.state, field)
 
 
 def red_in_ns2(table, setting):
@@ -101,7 +101,7 @@ def with_ns2_random_numbers(scenario, kinds, monkeypatch):
     """The scenario with the senders' clocks that ns-2 draws; its queue goes on with the stream."""
     stream = Stream()
     phases = stream.phases(kinds)
-    monkeypatch.setattr(queue_memory, "seed_stream", stream.hand_over)
+    monkeypatch.setattr(queue_memory, "seed_streams", stream.hand_over)
     return scenario.replace(
         flows=[
             flow.replace(transport=flow.transport.replace(clock_phase=phase))

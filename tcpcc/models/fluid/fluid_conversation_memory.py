@@ -102,7 +102,7 @@ class PlaceMemory:
             row["status"], row["index"] = r.FREE, first + k
             row["state"] = address(memory[k])
             row["sample"] = row["state"] + r.NUMBER * states
-            for name in ("bins", "n_history", "reads_packets", "carries", "pacing"):
+            for name in ("bins", "n_history", "reads_packets", "carries"):
                 row[name] = self.models[name][kind]
         self._n_places[load] += number
         n_free, old = int(self.loads["n_free"][load]), self._free[load]

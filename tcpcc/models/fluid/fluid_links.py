@@ -28,6 +28,7 @@ from tcpcc.models.fluid.fluid_overflow import (
     MOST,
     count_arrivals,
     earliest,
+    is_ordered,
     piece_of,
     set_next,
     set_times,
@@ -102,6 +103,7 @@ def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
     x.complete = 0.0
+    ordered = is_ordered(x)
     here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
     before, has_left = present(x, w.k - 1), x.head == w.k
@@ -114,7 +116,7 @@ def take_arrivals(w, x):
             word &= word - 1
             hop = hop_at(hops, first + i)
             cell = number_at(row, i * column)
-            if x.ordered != 0:
+            if ordered:
                 count_arrivals(w, x, first + i, cell.value * hop.draws)
             if hop.owed > 0 and cell.value > 0:
                 pay_owed(w, x, hop, cell)
@@ -265,7 +267,7 @@ def drop(w, x, now, packets):
     drawn = x.draws if x.draws > 0 else x.outside
     # one is in transmission: `limit` - 1 wait in the mean
     x.room = limit - 1
-    if x.ordered != 0 and x.complete <= MOST:
+    if is_ordered(x) and x.complete <= MOST:
         overflow(w, x)
         return
     room = x.room + packets / drawn / 2

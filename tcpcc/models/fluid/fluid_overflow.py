@@ -20,6 +20,12 @@ MOST = 200.0  # packets in a step; more are not put in order, which bounds the c
 
 
 @compiled
+def is_ordered(x):
+    """Whether packets arrive at a full buffer one by one."""
+    return x.single != 0 and x.paced > 0
+
+
+@compiled
 def piece_of(w, hop):
     """Packets of a hop that arrive together."""
     f = flow_at(w.flows, hop.flow)

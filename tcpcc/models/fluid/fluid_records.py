@@ -190,8 +190,8 @@ HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
 #: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
 #: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
-#: `room`: mean backlog of a full buffer. `ordered`: at a full buffer packets arrive one by one;
-#: `complete`: those of this step; `ahead`: whole packets that have arrived less their fluid.
+#: `room`: mean backlog of a full buffer. `single`: each sender is one flow; `paced`: open flows
+#: that pace; `complete`: whole packets of this step; `ahead`: whole packets less their fluid.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -202,8 +202,8 @@ QUEUE = record_dtype(
         ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
         ("reach", int), ("outside", float), ("due", float),
         ("mask", int), *((name, int) for name in LINK_TABLES),
-        ("arrived", float), ("room", float), ("ordered", int), ("complete", float),
-        ("ahead", float), *STREAM_FIELDS,
+        ("arrived", float), ("room", float), ("single", int), ("paced", float),
+        ("complete", float), ("ahead", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 

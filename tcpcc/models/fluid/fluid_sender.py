@@ -178,7 +178,10 @@ def count_open(w, f, value):
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)
         if hop.repeats == 0:
-            queue_at(w.queues, hop.queue).flows += (value - f.open) * f.count
+            x = queue_at(w.queues, hop.queue)
+            x.flows += (value - f.open) * f.count
+            if f.pacing != 0:
+                x.paced += value - f.open
     f.open = value
 
 

@@ -306,7 +306,7 @@ class FluidWorld:
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
             mine = self.hops[of_queue == k]
             single = (mine["count"] == 1).all() and not mine["from_outside"].any()
-            self.links[k]["ordered"] = single and self.flows["pacing"][mine["flow"]].any()
+            self.links[k]["single"] = single
         self._lay_out_tables()
         self._lay_out_changes()
 

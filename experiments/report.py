@@ -39,8 +39,9 @@ REFERENCE = "as the reference"
 
 STRICT = (
     "*Printed* numbers are in a table, a figure or the text. *Reproduced*: two standard errors "
-    "around our mean, or all runs if the number is of a single run, are within the tolerance, and "
-    "the tolerance is below half of the published value."
+    "around our mean are within the tolerance, and the tolerance is below half of the published "
+    "value. For a number of a single run its repetitions with other start times or seeds are "
+    "within it, too."
 )
 
 EXPLANATION = (
@@ -338,7 +339,7 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
     return (
         f"Of the other printed numbers packets miss {packets} and fluid {fluid}. {undecided[0]} "
         f"and {undecided[1]} are undecided: {of_one[0]} and {of_one[1]} of them are of single "
-        "runs, whose range over start times or seeds is partly within; the rest need more seeds. "
+        "runs, of which some repetitions are within and some are not; the rest need more seeds. "
         f"{loose[0]} and {loose[1]} are loose matches, within a wider tolerance.\n"
         f"Published numbers that are not in the table: {', '.join(others)}. The {len(forms)} "
         f"claims are {len(set(forms))} sentences, each about several numbers."

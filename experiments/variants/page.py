@@ -52,7 +52,7 @@ NEAR = 0.03
 CAUSES = {
     "phases": "phase effects",
     "windows": "small windows",
-    "victim": "whose packet is dropped",
+    "victim": "choice of the dropped packet",
     "level": "near the level",
     "": "not traced",
 }

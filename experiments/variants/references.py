@@ -99,8 +99,8 @@ def by_windows(table: Table, key: Key, known: Reference) -> bool:
 
 
 def by_victim(table: Table, key: Key, known: Reference) -> bool:
-    """Whether a difference is caused by whose packet is dropped: with drops at the head packets
-    agree with fluid."""
+    """Whether a difference is caused by the choice of the dropped packet: with drops at the head
+    packets agree with fluid."""
     if known.victim is None:
         return False
     before = _of(table, key)

@@ -344,7 +344,7 @@ def mean_of_known(
     array = np.asarray(values, dtype=float)
     known = ~np.isnan(array)
     if np.ndim(weights) or weights != 1:
-        known &= np.asarray(weights) > 0
+        known = known & (np.asarray(weights) > 0)
         array = array * weights
         count = np.where(known, weights, 0.0).sum(axis=axis)
     else:

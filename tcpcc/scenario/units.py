@@ -26,6 +26,8 @@ Quantity = float | str
 LARGEST = sys.float_info.max
 LEAST_RATE, LARGEST_DELAY = 1000, 5.0
 """bit/s and s: plain numbers beyond these are probably meant in other units."""
+IF_BOTH = 10_000, 1.0
+"""The same, where a rate and a delay are beyond these together."""
 
 _RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12}
 _TIMES = {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9", "min": "60", "h": "3600"}
@@ -85,10 +87,10 @@ def doubtful(
         }
         for values in (rates, delays)
     )
-    both = any(0 < v <= 10_000 for v in plain_rates.values()) and any(
-        1 <= v < math.inf for v in plain_delays.values()
-    )
-    least, largest = (10_000, 1.0) if both else (LEAST_RATE, LARGEST_DELAY)
+    least, largest = IF_BOTH
+    low = any(0 < v <= least for v in plain_rates.values())
+    if not (low and any(largest <= v < math.inf for v in plain_delays.values())):
+        least, largest = LEAST_RATE, LARGEST_DELAY
     return {k: (v, "bit/s", "Mbps") for k, v in plain_rates.items() if 0 < v <= least} | {
         k: (v, "s", "ms") for k, v in plain_delays.items() if largest <= v < math.inf
     }

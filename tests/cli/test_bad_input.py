@@ -366,7 +366,7 @@ NAMES = {name: value for module in MODULES for name, value in vars(module).items
 def test_bad_input_is_answered_in_one_line(row):
     written, message = row.split(" -> ")
     with pytest.raises(ScenarioError, match=message) as caught:
-        eval(written, globals() | NAMES)
+        eval(written, NAMES | globals())
     assert len(str(caught.value).splitlines()) == 1
     assert isinstance(caught.value, ValueError)
 

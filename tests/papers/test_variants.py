@@ -254,7 +254,7 @@ def test_times_differ_where_the_index_is_near_its_level_in_one_model(table, caus
 
 
 def test_many_differences_have_a_cause(causes):
-    """114 of 200 when the fluid model was last changed."""
+    """More than half; docs/variants.md has the numbers."""
     assert set(causes.values()) <= set(page.CAUSES)
     assert sum(which != "" for which in causes.values()) > 0.55 * len(causes)
 
@@ -281,8 +281,8 @@ def test_in_packets_each_growing_flow_loses_in_an_overflow_but_in_fluid_one_is_d
     assert shares["fluid"] < 0.75
 
 
-def test_a_buffer_that_drops_at_its_head_drops_as_often_but_not_the_flow_that_grows():
-    """Two Westwood flows' losses beside Reno: packets with drops at the head are like fluid."""
+def test_with_drops_at_the_head_packets_have_the_ratio_of_fluid():
+    """BIC of 2004 beside Reno; with drops at the tail it is more than twice that of fluid."""
     plain = networks.beside_reno("bic_2004", "large", 1)
     at_head = with_drops_at_the_head(plain)
     assert at_head.net.links[0].queue.name == "drop_front"

@@ -47,8 +47,7 @@ def integrate(
     """Integrate `scenario` to its end."""
     from tcpcc.models.fluid.fluid_world import FluidWorld
 
-    case = case_of(scenario, steps, senders)
-    world = FluidWorld(scenario, steps, resolved=case.resolved)
+    world = FluidWorld(scenario, case=case_of(scenario, steps, senders))
     slices = math.ceil(SLICES * min(world.end * len(world.flows) / LONG, 1))
     with Progress(scenario.duration, progress) as bar:
         for k in range(1, slices + 1):

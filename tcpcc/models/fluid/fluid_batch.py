@@ -50,7 +50,7 @@ def integrate_all(
         jobs: number of threads.
         steps, senders: as in `tcpcc.simulate`.
     """
-    batches = _Batches(read, steps)
+    batches = _Batches(read)
     waiting: dict[Hashable, list[Numbered]] = {}
     running: set[Future[Found]] = set()
 
@@ -88,8 +88,8 @@ def integrate_all(
 class _Batches:
     """Runs cases of one kind at a time, in any thread."""
 
-    def __init__(self, read: Read, steps: float) -> None:
-        self._read, self._steps = read, steps
+    def __init__(self, read: Read) -> None:
+        self._read = read
         self._controllers = ControllerMemory()
         self._moulds: dict[Hashable, Mould] = {}
 
@@ -133,7 +133,7 @@ class _Batches:
         return mould
 
     def _world(self, case: FluidCase) -> FluidWorld:
-        return FluidWorld(case.scenario, self._steps, self._controllers, resolved=case.resolved)
+        return FluidWorld(case.scenario, controllers=self._controllers, case=case)
 
 
 def _run(w: np.ndarray, ends: Sequence[int]) -> np.ndarray:

@@ -50,7 +50,7 @@ from tcpcc.transport.recovery.loss_recovery import LAWS
 if TYPE_CHECKING:
     from tcpcc.controllers.controller import Controller
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.scenario.resolve import ResolvedFlow
     from tcpcc.transport.recovery.loss_recovery import Recovery
 
 #: Laws of recovery that need the packets sent and retransmitted at steps of the past.
@@ -113,7 +113,7 @@ class FluidWorld:
         scenario: the scenario to run.
         steps, senders: options of `tcpcc.simulate`.
         controllers: the memory of compiled rules, if several worlds share it.
-        resolved: the resolved scenario; then `senders` has no effect. Default: resolve it.
+        case: the scenario's numbers, if they are known; then `steps` and `senders` have no effect.
         as_packets: flows of which the links get packets from outside, and which send no fluid.
 
     Attributes:
@@ -126,15 +126,16 @@ class FluidWorld:
         steps: float = STEPS,
         controllers: ControllerMemory | None = None,
         senders: float = SENDERS,
-        resolved: Resolved | None = None,
+        case: FluidCase | None = None,
         as_packets: Collection[int] = (),
     ) -> None:
         self.scenario = scenario
-        self.resolved = resolved or with_senders(scenario, senders)
+        if case is None:
+            case = FluidCase(scenario, with_senders(scenario, senders), steps)
+        self.case, self.resolved = case, case.resolved
         self.as_packets = set(as_packets)
         warn_of_unread_headers(self.resolved)
         flows, rows = self.resolved.flows, self.resolved.rows
-        self.case = case = FluidCase(scenario, self.resolved, steps)
         self.kept, self.routes, self.step = case.kept, case.routes, case.step
         self.end, self.n_bins = case.end, case.n_bins
         self.place = {link: k for k, link in enumerate(self.kept)}

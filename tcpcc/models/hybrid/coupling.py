@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tcpcc.engine.jit import Caller, address
 from tcpcc.errors import ScenarioError
 from tcpcc.models.blame import Suspect, suspects
+from tcpcc.models.fluid.fluid_case import FluidCase
 from tcpcc.models.fluid.fluid_packet_memory import takes_packets
 from tcpcc.models.fluid.fluid_read_out import recorded_series
 from tcpcc.models.fluid.fluid_world import FluidWorld
@@ -63,7 +64,8 @@ class CoupledWorld(PacketWorld):
         every = replace(resolved, flows=resolved.flows + loads, workloads=())
         self.fluid_flows = {i for i, flow in enumerate(resolved.flows) if flow.spec.background}
         as_packets = set(range(len(every.flows))) - self.fluid_flows
-        self.fluid = FluidWorld(scenario, steps, resolved=every, as_packets=as_packets)
+        case = FluidCase(scenario, every, steps)
+        self.fluid = FluidWorld(scenario, case=case, as_packets=as_packets)
         of_fluid = self.fluid.routes
         self.fluid_links = sorted({k for i in self.fluid_flows for k in of_fluid[i].links})
         _check_links(resolved, self.fluid_links)

@@ -156,6 +156,8 @@ def test_ctrl_c_hands_over_the_means_so_far(monkeypatch):
         return make(50).replace(seed=seed)
 
     monkeypatch.setattr(fluid_batch, "LARGEST", 1)
-    with pytest.raises(tc.errors.SweepInterrupted, match="interrupted with 1 of 4 runs") as error:
+    with pytest.raises(tc.errors.SweepInterrupted) as error:
         tc.sweep(made, "means", model="fluid", jobs=1, seed=[1, 2, 3, 4])
-    assert np.isfinite(error.value.finished.queue.values[:, 0]).tolist() == [1, 0, 0, 0]
+    finished = np.isfinite(error.value.finished.queue.values[:, 0])
+    assert finished.tolist() in ([1, 0, 0, 0], [1, 1, 0, 0])  # the second may be under way
+    assert f"interrupted with {finished.sum()} of 4 runs" in str(error.value)

@@ -86,7 +86,7 @@ def open_place(w, number, c, kind, place):
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)
         queue_at(w.queues, hop.queue).ahead += hop.carry
-        hop.owed = hop.carry = hop.held = hop.marks = 0.0
+        hop.owed = hop.growth = hop.carry = hop.held = hop.marks = 0.0
     if kind.stream != 0:
         jump(stream_at(f.state + kind.stream, 0), number)
     hand_over_item(w, f, c.start)

@@ -1,8 +1,9 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
 (5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
-(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals,
-                                 or beside paced flows the one that arrives then (fluid_overflow)
+(6)  a packet is dropped         whenever the backlog exceeds the buffer: one by which a window has
+                                 grown, or if none has drawn from the arrivals, or beside paced
+                                 flows the one that arrives then (fluid_overflow)
 (7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
                                  passes the next distance between hits: dropped, or marked (ECN)
 
@@ -56,6 +57,7 @@ from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_tim
 
 BITS = 8.0  # bits in a byte
 RECENT = 1.0  # s
+NEARLY = 2.0  # packets of room in a buffer that is nearly full
 L4S = 2  # value of ``hop.ect`` for ECT(1)
 
 
@@ -104,6 +106,7 @@ def take_arrivals(w, x):
     packets = bits = draws = outside = 0.0
     x.complete = 0.0
     ordered = is_ordered(x)
+    grown, is_full = row_of(x, x.grown, w.k), x.backlog > limit_of(x) - NEARLY
     here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
     before, has_left = present(x, w.k - 1), x.head == w.k
@@ -120,6 +123,10 @@ def take_arrivals(w, x):
                 count_arrivals(w, x, first + i, cell.value * hop.draws)
             if hop.owed > 0 and cell.value > 0:
                 pay_owed(w, x, hop, cell)
+            grew = number_at(grown, i * column)
+            if grew.value > 0:
+                hop.growth = grew.value + (hop.growth if is_full else 0.0)
+                grew.value = 0.0
             amount = cell.value
             drawn = amount * hop.draws
             if hop.from_outside != 0:
@@ -248,9 +255,15 @@ def wait(w, x):
 
 
 @compiled
+def limit_of(x):
+    """Packets of the mean size for which the buffer has room."""
+    return np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit
+
+
+@compiled
 def drop(w, x, now, packets):
     """Decide which packets of this step's arrivals are dropped or marked."""
-    limit = np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit
+    limit = limit_of(x)
     if x.rule != 0 and x.in_amounts == 0:
         ask_for_probability(w, x, now, packets, limit)
         l4s = l4s_arrivals(w, x) if x.early_l4s != x.early else 0.0
@@ -274,9 +287,33 @@ def drop(w, x, now, packets):
     while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
         tries += 1
         if x.draws > 0:
-            drop_one(w, x)
+            drop_grown(w, x)
         else:
             x.due += 1
+
+
+@compiled
+def drop_grown(w, x):
+    """Drop the packet that finds the buffer full: others arrive in place of those that have left,
+    so it is one by which a window has grown."""
+    chosen, total = -1, 0.0
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            growth = hop_at(w.hops, h).growth
+            if growth > 0 and arrives(x, h).value > 0:
+                total += growth
+                if uniform(x) * total < growth:
+                    chosen = h
+    if chosen < 0:
+        drop_one(w, x)
+        return
+    hop = hop_at(w.hops, chosen)
+    hop.growth = max(hop.growth - 1, 0.0)
+    drop_at(w, x, chosen)
 
 
 @compiled

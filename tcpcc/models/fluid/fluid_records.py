@@ -22,8 +22,9 @@ BETWEEN = SPARE + 1  # from a ring's mask to the length of a column
 WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
 #: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive
-#: at a step, and dropped ACKs, whose news the next ACK has.
-HOP_COLUMNS = ("fluid", "lost", "marked", "merged")
+#: at a step, and dropped ACKs, whose news the next ACK has; at the first link of a path the fluid
+#: by which a window has grown.
+HOP_COLUMNS = ("fluid", "lost", "marked", "merged", "grown")
 #: Single rows over hops: packets of senders that arrive in this step, and their mean of the last
 #: second; whole packets that do, and the time of the next one, as a part of the step.
 OF_HOPS = ("arrives", "recent", "completes", "next_at")
@@ -169,10 +170,11 @@ OF_KIND: dict[str, type] = {
 #: delays are in the column `place` of the table `waits`, which has `stride` columns. `repeats`: the
 #: path has crossed its link before.
 #: `has_words`: its fluid has header fields; `sees`: the link's discipline reads them.
-#: `from_outside`: of a hybrid's packets.
+#: `from_outside`: of a hybrid's packets. `growth`: by which its window has grown at a full buffer.
 HOP_PATH: dict[str, type] = {
     "flow": int, "next": int, "next_link": int, "queue": int, "is_tcp": int, "is_ack": int,
     "repeats": int, "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
+    "growth": float,
     "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of

@@ -26,6 +26,7 @@ from tcpcc.models.fluid.fluid_records import (
     WAITING,
     flow_cell,
     hop_at,
+    hop_cell,
     put_fluid,
     queue_at,
     returned,
@@ -471,7 +472,8 @@ def send_fluid(w, f, now, acked):
     f.acted = w.k
     if amount > 0:
         f.sent_at = now
-        leave_host(w, f, amount)
+        # hosts that take random times break the order in which a growing window meets a full buffer
+        leave_host(w, f, amount, amount - acked if f.phase == OPEN and f.noise == 0 else 0.0)
     else:
         rest_if_idle(w, f, out)
 
@@ -493,17 +495,20 @@ def send_at_rate(w, f, now):
         return
     amount = f.rate * w.step
     f.sent += amount
-    leave_host(w, f, amount)
+    leave_host(w, f, amount, 0.0)
 
 
 @compiled
-def leave_host(w, f, amount):
-    """Put fluid on a flow's path."""
+def leave_host(w, f, amount, grown):
+    """Put fluid on a flow's path; by `grown` of it the window has grown."""
     if f.n_fields > 0:
         write_words(w, f, amount, index_at(f.route, 0).at if f.n_hops > 0 else -1)
     if f.n_hops > 0:
         h = index_at(f.route, 0).at
-        put_fluid(queue_at(w.queues, hop_at(w.hops, h).queue), w.k + f.to_first, h, amount)
+        x = queue_at(w.queues, hop_at(w.hops, h).queue)
+        put_fluid(x, w.k + f.to_first, h, amount)
+        if grown > ROUNDING:
+            hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
         return
     f.reached += amount
     if f.kind != CBR:

@@ -417,3 +417,22 @@ def test_a_file_whose_retransmissions_are_lost_arrives(duration):
     run = tc.simulate(tc.Scenario(net, [tc.Flow("cubic", size=500)], duration=duration), "fluid")
     assert float(run.data.delivered.sum()) == pytest.approx(500)
     assert float(run.data.finished[0]) < 2
+
+
+def hold(s, p, a):
+    s.cwnd = 60.0
+
+
+STILL = tc.Controller("still", "a constant window", on_ack=hold, window="own")
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_the_window_that_grows_meets_the_full_buffer(model):
+    """In place of packets that have left others arrive: no flow loses whose window is constant."""
+    net = tc.dumbbell(8e6, 0.02, 60)
+    still = tc.Flow(STILL, name="still")
+    reno = tc.Flow("reno", start=2, name="reno", transport={"initial_window": 2})
+    lost = tc.simulate(tc.Scenario(net, [still, reno], duration=60), model).data["dropped"]
+    late = lost.sel(time=slice(20, None)).sum("time")
+    assert late.sel(flow="reno") >= 5
+    assert late.sel(flow="still") == 0

@@ -285,10 +285,10 @@ def test_the_length_of_the_tables_changes_no_bit(monkeypatch):
         assert of_short.tobytes() == of_long.tobytes()
 
 
-@pytest.mark.parametrize("loss", [0.0, 0.02])
-def test_a_connection_leaves_nothing_in_the_tables(monkeypatch, loss):
+@pytest.mark.parametrize(("controller", "loss"), [("vegas", 0.0), ("vegas", 0.02), ("bbr", 0.0)])
+def test_a_connection_leaves_nothing_in_the_tables(monkeypatch, controller, loss):
     """Thousands of them in a few places, whose rows are used again sooner or later."""
-    case = web(0.95, "vegas", duration=30.0).replace(net=net(20, loss=loss))
+    case = web(0.95, controller, duration=30.0).replace(net=net(20, loss=loss))
     bins = []
     for reach in (32, 512):
         monkeypatch.setattr("tcpcc.models.fluid.fluid_world.SHORTEST_REACH", reach)

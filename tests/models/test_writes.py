@@ -202,7 +202,7 @@ def test_a_loss_in_a_trickle_leaves_a_share_of_the_packets_in_flight(model, cont
 
     def ssthresh(**transport):
         writes = [(0, 4000), *((1 + 0.04 * k, 3) for k in range(75))]
-        lossy = [tc.Change(at, "bottleneck", loss=p) for at, p in ((2.0, 0.5), (2.1, 0.0))]
+        lossy = [tc.Change(at, "bottleneck", loss=p) for at, p in ((2.0, 0.9), (2.1, 0.0))]
         sender = {"idle_restart": False, **transport}
         case = scenario(writes, controller, net=FAST, duration=5, transport=sender)
         run = simulate_in(model, case.replace(changes=lossy, interval=0.01))

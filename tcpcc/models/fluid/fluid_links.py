@@ -58,6 +58,8 @@ from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_tim
 BITS = 8.0  # bits in a byte
 RECENT = 1.0  # s
 NEARLY = 2.0  # packets of room in a buffer that is nearly full
+ROUNDING = 1e-6  # packets
+SMALL = 1e-8  # loss rate p; log(1 - p) is -p
 L4S = 2  # value of ``hop.ect`` for ECT(1)
 
 
@@ -151,10 +153,21 @@ def take_arrivals(w, x):
 @compiled
 def lose_at_random(w, x):
     """Drop packets of this step's arrivals at random distances."""
-    x.until_random -= x.loss * x.draws
-    while x.until_random <= 0:
-        x.until_random -= math.log(uniform(x))
+    if x.drawn_loss != x.loss:
+        x.drawn_loss = x.loss
+        x.until_random = spared_packets(x)
+    x.until_random -= x.draws
+    while x.until_random < -ROUNDING and x.draws > 0:
+        x.until_random += 1 + spared_packets(x)
         drop_one(w, x)
+
+
+@compiled
+def spared_packets(x):
+    """How many packets pass before one is lost at random: a geometric number, for packets are
+    whole."""
+    rate = -math.log(1 - x.loss) if x.loss > SMALL else x.loss
+    return np.floor(-math.log(uniform(x)) / rate)
 
 
 @compiled
@@ -164,6 +177,8 @@ def pay_owed(w, x, hop, cell):
     hop.owed -= part
     x.owed -= part * hop.count
     cell.value -= part
+    if x.loss > 0:  # a lost packet has its place among the others
+        x.until_random -= part * hop.draws
     if x.bins != 0:
         link_bin_at(x.bins, w.b).arrived += part * hop.packets
 
@@ -180,9 +195,8 @@ def depart(w, x, room):
             x.backlog_bits -= left
             return 0.0
         gaps = link_cell(x, x.gaps, x.head)
-        if row.value > 0 or gaps.value > 0:
-            send_row(w, x, 1.0, gaps.value > 0)
-            gaps.value = 0.0
+        send_row(w, x, 1.0, gaps.value > 0)
+        gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
         left -= row.value

@@ -188,7 +188,8 @@ HOP_OF_PACKETS: dict[str, type] = {
 HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 
 #: A link with a queue. `head`: the step at which the fluid now leaving has arrived, with
-#: `head_bits`. `until_early`, `until_random`: packets x probability to the next hit. `draws`:
+#: `head_bits`. `until_early`: packets x probability to the next hit. `until_random`: packets
+#: that arrive until the next random loss, drawn for the loss rate `drawn_loss`. `draws`:
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
 #: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
 #: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
@@ -200,9 +201,9 @@ QUEUE = record_dtype(
         ("first", int), ("n", int), ("column", int), ("head", int), ("head_bits", float),
         ("backlog", float), ("backlog_bits", float), ("size", float), ("idle", float),
         ("early", float), ("early_l4s", float), ("until_early", float), ("anew", int),
-        ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
-        ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
-        ("reach", int), ("outside", float), ("due", float),
+        ("until_random", float), ("drawn_loss", float), ("flows", float), ("bins", int),
+        ("packets", int), ("in_amounts", int), ("draws", float), ("owed", float),
+        ("reads_concentration", int), ("reach", int), ("outside", float), ("due", float),
         ("mask", int), *((name, int) for name in LINK_TABLES),
         ("arrived", float), ("room", float), ("single", int), ("paced", float),
         ("complete", float), ("ahead", float), *STREAM_FIELDS,

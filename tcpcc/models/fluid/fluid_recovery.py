@@ -19,7 +19,13 @@ detection needs, or because a retransmission is lost.
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, SENT_BY, then
-from tcpcc.models.fluid.fluid_sample import fill_common, history_of, new_data, outstanding
+from tcpcc.models.fluid.fluid_sample import (
+    fill_common,
+    history_of,
+    new_data,
+    outstanding,
+    sent_in_step,
+)
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut, apply_rule
@@ -86,7 +92,7 @@ def report_lost(w, f, now, n):
     a = fill_common(f, now)
     a.transmits = 1.0
     if f.reads_packets != 0:
-        at = w.k - f.rtt * w.per_second
+        at = sent_in_step(w, f)
         a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
         history_of(w, f, a, at)
     while n > HALF:
@@ -103,7 +109,7 @@ def is_repair(w, f, before, share):
     if uses_duplicates(f):
         overlap = min(f.high_ack, f.repair_at) - max(before, f.repair_at - 1)
         return overlap > 0 and uniform(w) < overlap * share
-    at = max(w.k - f.rtt * w.per_second, 1.0)
+    at = max(sent_in_step(w, f), 1.0)
     sent = then(w, f, SENT_BY, at + 1) - then(w, f, SENT_BY, at - 1)
     again = then(w, f, REPAIRED_BY, at + 1) - then(w, f, REPAIRED_BY, at - 1)
     return again > 0 and uniform(w) * sent < again

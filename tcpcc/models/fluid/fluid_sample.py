@@ -75,13 +75,19 @@ def fill_state(f, now):
 
 @compiled
 def fill_packet_fields(w, f, now, a):
-    """Fill in the fields of the newest packet that has returned; it was sent one RTT ago."""
-    at = w.k - f.rtt * w.per_second
+    """Fill in the fields of the newest packet that has returned."""
+    at = sent_in_step(w, f)
     a.rate_interval = max(f.rtt, send_elapsed(w, f, at))
     a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
     a.delivery_rate = a.rate_delivered / a.rate_interval if a.rate_interval > 0 else 0.0
     a.owd = f.owd
     history_of(w, f, a, at)
+
+
+@compiled
+def sent_in_step(w, f):
+    """The step in which was sent what returns now: one RTT ago, as far as it is known."""
+    return w.k - (f.rtt if f.rtt > 0 else f.base) * w.per_second
 
 
 @compiled

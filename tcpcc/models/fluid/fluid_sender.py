@@ -83,7 +83,7 @@ def step_sender(w, f, now):
     elif f.status == DRAINING:
         drain(w, f)
     else:
-        let_lie(w, f)
+        discard_returned(w, f)
         wait_to_open(w, f, now)
 
 
@@ -102,12 +102,10 @@ def wait_to_open(w, f, now):
 
 
 @compiled
-def let_lie(w, f):
-    """What returns to a flow that is not open stays in the tables: the next connection at its place
-    gets it after a turn of the tables, at most `fluid_conversations.ROUNDING`."""
-    acked, losses = flow_cell(w, w.acked, w.k, f.index), flow_cell(w, w.losses, w.k, f.index)
-    if acked.value > 0 or losses.value > 0:
-        put_member(returned(w, w.k), f.index)
+def discard_returned(w, f):
+    """What returns to a flow that is not open is of no use."""
+    flow_cell(w, w.acked, w.k, f.index).value = 0.0
+    flow_cell(w, w.losses, w.k, f.index).value = flow_cell(w, w.marks, w.k, f.index).value = 0.0
 
 
 @not_inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,12 +100,6 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     return rows
 
 
-@lru_cache(maxsize=1024)
-def _first_random_loss(seed: int) -> float:
-    """Packets x loss rate up to the first random loss at a link."""
-    return -math.log(np.random.default_rng(seed).random())
-
-
 class FluidWorld:
     """The memory of one run; the arrays belong to this object.
 
@@ -193,7 +187,6 @@ class FluidWorld:
             rows["rate"] = [link.rate for link in mine]
             rows["loss"] = [link.loss for link in mine]
             rows["limit"] = [link.buffer for link in mine]
-            rows["until_random"] = [_first_random_loss(seed) for seed in seeds]
             seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
             if index in self.queues:
                 self.queues[index].write_numbers(mine, seeds, of)

@@ -6,7 +6,7 @@ from itertools import repeat
 import numpy as np
 import pytest
 from by_hand import rules_of
-from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS

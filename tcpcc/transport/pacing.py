@@ -43,6 +43,9 @@ def note_paced(f, now):
     d.next_send = max(d.next_send, now) + 1 / pace(f)
 
 
+#: Bytes of a piece: the largest IP packet less its headers (Linux).
+LARGEST = 65535 - 320
+
 #: Part of a piece's largest size that is added for a BaseRTT of 0; each time as long halves it, s
 #: (``tcp_tso_rtt_log``).
 HALVES_EVERY = 512e-6
@@ -73,15 +76,37 @@ def more_on_short_paths(f):
     return f.gso_most / 2.0 ** math.floor(f.base_rtt / HALVES_EVERY)
 
 
+def piece_fields(settings, payload):
+    """The fields of a sender's record that decide the size of its pieces.
+
+    Args:
+        settings: the Transport.
+        payload: of a packet, bytes.
+    """
+    return {
+        "gso_segments": settings.gso_segments,
+        "gso_time": settings.gso_time,
+        "gso_above": settings.gso_above / (8 * payload),
+        "gso_most": LARGEST / payload,
+    }
+
+
+@compiled
+def piece_at(f, rate):
+    """Packets of a piece at the pacing rate `rate`: those of `gso_time`, at most `gso_most`, at
+    least `gso_segments`, below the rate `gso_above` one."""
+    least = float(f.gso_segments) if rate >= f.gso_above else 1.0
+    paced = rate * f.gso_time if f.gso_time > 0 else 0.0
+    return max(math.floor(min(paced, f.gso_most)), least)
+
+
 @compiled
 def full_piece(f):
-    """Packets of a full piece that is sent now: those of `gso_time` at the pacing rate, and more on
-    a short path, at most `gso_most`; at least `gso_segments`, below the rate `gso_above` one."""
+    """Packets of a full piece that is sent now: those of `piece_at`, and more on a short path."""
     rate = sending_rate(f)
-    least = float(f.gso_segments) if rate >= f.gso_above else 1.0
-    paced = more = 0.0
-    if f.gso_time > 0:
-        paced, more = rate * f.gso_time, more_on_short_paths(f)
+    piece = piece_at(f, rate)
     if f.delivery != 0:
-        delivery_at(f.delivery, 0).piece = max(math.floor(min(paced, f.gso_most)), least)
-    return int(max(min(paced + more, f.gso_most), least))
+        delivery_at(f.delivery, 0).piece = piece
+    if f.gso_time > 0:
+        piece = max(min(rate * f.gso_time + more_on_short_paths(f), f.gso_most), piece)
+    return int(piece)

@@ -53,7 +53,7 @@ def test_vegas_gets_less_than_a_quarter_of_the_link(model):
 
 @pytest.mark.parametrize("buffer", [20, 50, 100])
 @pytest.mark.parametrize("variant", VARIANTS)
-@PACKETS_AND_TRAINS
+@EVERY_MODEL
 def test_every_variant_gets_more_beside_reno_than_vegas_does(model, variant, buffer):
     """Whoever starts first, and the more so the larger the buffer; means of the four starts, in
     kb/s of 1500 (packets, trains):

@@ -25,6 +25,21 @@ def test_lost_acks_are_no_losses_of_data(model):
     assert lost == pytest.approx(float(run.data["drops"].sum()), rel=1e-6)
 
 
+@EVERY_MODEL
+@pytest.mark.parametrize("number", [1, 10])
+@pytest.mark.parametrize("loss", [0.02, 0.3, 0.9, 0.999])
+def test_a_link_loses_its_share_of_the_packets(model, number, loss):
+    """Within four standard deviations."""
+    net = tc.dumbbell("10 Mbps", "20 ms", 50, loss=loss)
+    sources = [tc.CBR(5e6 / number) for _ in range(number)]
+    data = simulate_in(model, tc.Scenario(net, sources, duration=30)).data
+    sent = float(data["sent"].sum())
+    deviation = (loss * (1 - loss) / sent) ** 0.5
+    assert float(data["dropped"].sum()) / sent == pytest.approx(loss, abs=4 * deviation)
+    passed = float(data["delivered"].sum()) / sent
+    assert passed == pytest.approx(1 - loss, abs=4 * deviation + 10 / sent)
+
+
 @pytest.mark.parametrize("model", ["packet", "trains", "fluid", "hybrid"])
 def test_data_and_acks_add_up_to_the_links_drops(model):
     net = tc.Network(

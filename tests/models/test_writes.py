@@ -8,7 +8,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.transport.recovery import RECOVERIES
 from tests.drivers import both_drivers
-from tests.every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from tests.every_model import EVERY_MODEL, simulate_in
 
 NET = tc.dumbbell("10 Mbps", "20 ms", buffer=50)
 TRIP = 0.04 + 8 * (1000 + 40) / 10e6  # s
@@ -196,7 +196,7 @@ def test_time_of_little_use_is_no_time_since_a_loss(model, every):
     assert short[1] > 300
 
 
-@PACKETS_AND_TRAINS
+@EVERY_MODEL
 @pytest.mark.parametrize(("controller", "left"), [("reno", 0.5), ("cubic", 0.7)])
 def test_a_loss_in_a_trickle_leaves_a_share_of_the_packets_in_flight(model, controller, left):
     """RFC 5681, equation 4: two to five writes of three packets, in a window of 300."""

@@ -9,28 +9,16 @@ function round(x) {
   return rest > 0.5 || (rest === 0.5 && low % 2 !== 0) ? low + 1 : low;
 }
 
-/** `default_rng(seed).random()` of NumPy: the first number of PCG64 (M. E. O'Neill, 2014). */
-function firstUniform(seed) {
-  const words = seedWords(seed, [], 8).map(BigInt), mask = (1n << 128n) - 1n;
-  const wide = (k) => (words[k + 1] << 96n) | (words[k] << 64n) | (words[k + 3] << 32n) | words[k + 2];
-  const factor = (2549297995355413924n << 64n) | 4865540595714422341n, step = ((wide(4) << 1n) | 1n) & mask;
-  let state = (step + wide(0)) & mask;
-  for (let k = 0; k < 2; k++) state = (state * factor + step) & mask;
-  const mixed = (state >> 64n) ^ (state & 0xffffffffffffffffn), turn = state >> 122n;
-  const number = ((mixed >> turn) | (mixed << (64n - turn))) & 0xffffffffffffffffn;
-  return Number(number >> 11n) * 2 ** -53;
-}
-
 class Fluid extends Machine {
   constructor(config, parts, module) {
     super(config, config.fluid, parts, module);
-    [this.runSteps, this.logarithm] = this.entries;
+    [this.runSteps] = this.entries;
     this.here = config.fluid.first - 128; // the list of worlds that an entry takes: this one
   }
 
   /** Begin a run with these settings. */
   begin(settings) {
-    const { config, model, layout } = this, { flow, queue } = layout;
+    const { config, model, layout } = this, { flow } = layout;
     this.queue = this.prepare(settings);
     this.setWhole(this.here, layout.w);
     model.flows.forEach((each, i) => {
@@ -47,10 +35,6 @@ class Fluid extends Machine {
       return { ...chosen, extra: link.extra, place: link.place };
     });
     this.layOutSteps();
-    this.call(this.logarithm, firstUniform(settings.seed));
-    const untilRandom = -this.real(this.returned);
-    for (const { place } of this.links)
-      if (place >= 0) this.setReal(queue.at + place * queue.size + queue.until_random, untilRandom);
     this.arrays = { changes: this.layOutChanges() };
     for (const { link, places, words } of this.queue.pools) {
       this.arrays[`packet_links.${link}.pool`] = this.layOutPool(places);

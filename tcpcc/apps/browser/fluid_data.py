@@ -15,7 +15,6 @@ import numpy as np
 from tcpcc.apps.browser import control
 from tcpcc.apps.browser.memory_image import FLUID, Snapshot
 from tcpcc.apps.browser.model_data import Choices, Code, ModelData, offset, offsets
-from tcpcc.engine.elementary import log
 from tcpcc.errors import ScenarioError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.fluid import STEPS
@@ -41,7 +40,7 @@ OF_FLOW = ("start", "write_at", "n_history", "finished", "timeouts", "loss_event
 class FluidData(ModelData):
     """See `ModelData`."""
 
-    ENTRIES = ((run_steps, (int, int, int)), (log, (float,)))
+    ENTRIES = ((run_steps, (int, int, int)),)
 
     def __init__(self, choices: Choices, code: Code) -> None:
         super().__init__(choices, code)
@@ -61,7 +60,7 @@ class FluidData(ModelData):
                 "world": offsets(r.WORLD, ("k", "need", *OF_STEPS["w"])),
                 "flow": {"at": at["flows"], **offsets(r.FLOW, (*OF_STEPS["flows"], *OF_FLOW))},
                 "hop": {"at": at["hops"], **offsets(r.HOP, OF_STEPS["hops"])},
-                "queue": {"at": at["links"], **offsets(r.QUEUE, ("reach", "until_random", "mask"))},
+                "queue": {"at": at["links"], **offsets(r.QUEUE, ("reach", "mask"))},
                 "change": offsets(r.CHANGE, r.CHANGE.names),
                 "packet": offsets(r.PACKET, ("next",)),
                 "flowBin": offsets(FLOW_BIN, FLOW_BIN.names),

@@ -34,6 +34,7 @@ from tcpcc.models.fluid.fluid_records import (
     hop_at,
     kind_at,
     load_at,
+    queue_at,
     total_at,
 )
 from tcpcc.models.fluid.fluid_recovery import rto
@@ -82,9 +83,6 @@ def open_place(w, number, c, kind, place):
     f.status = WAITING
     put_member(w.awake, place)
     follow_path(w, f, kind)
-    for j in range(f.n_hops):
-        hop = hop_at(w.hops, index_at(f.route, j).at)
-        hop.owed = hop.carry = hop.held = hop.marks = 0.0
     if kind.stream != 0:
         jump(stream_at(f.state + kind.stream, 0), number)
     hand_over_item(w, f, c.start)
@@ -115,7 +113,7 @@ def follow_paths(w):
 def forget(w, f):
     """Clear the totals of the round trip before the first packet: they are older than a turn of the
     tables, or of another conversation."""
-    for k in range(max(w.k - int(f.base / w.step) - 2, 0), w.k + 1):
+    for k in range(max(w.k - int((f.base + f.noise) / w.step) - 2, 0), w.k + 1):
         for i in range(f.n_history):
             total_at(w, f, i, k).value = 0.0
 
@@ -176,16 +174,24 @@ def restart(w, f, now):
 
 @not_inlined
 def drain(w, f):
-    """Free the place of a finished conversation when all that it has sent has returned."""
+    """Free the place of a finished conversation when all that it has sent has returned: nothing
+    does any more in this step."""
     acked = flow_cell(w, w.acked, w.k, f.index)
     losses = flow_cell(w, w.losses, w.k, f.index)
-    f.high_ack += acked.value + losses.value
+    returned = acked.value + losses.value
+    f.high_ack += returned
     acked.value = losses.value = flow_cell(w, w.marks, w.k, f.index).value = 0.0
     held = 0.0  # of ACKs that a link of whole packets has dropped, with none to follow
     for j in range(f.n_hops):
         held += hop_at(w.hops, index_at(f.route, j).at).held
-    if f.sent - f.high_ack - held > ROUNDING:
+    if returned > 0 or f.sent - f.high_ack - held > ROUNDING:
         return
+    for j in range(f.n_hops):
+        hop = hop_at(w.hops, index_at(f.route, j).at)
+        x = queue_at(w.queues, hop.queue)
+        x.ahead += hop.carry
+        x.owed -= hop.owed * hop.count
+        hop.owed = hop.growth = hop.carry = hop.held = hop.marks = 0.0
     add_amounts(w, f)
     c = conversation_at(w.conversations, f.conversation - 1)
     c.timeouts = f.timeouts

@@ -1,7 +1,9 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
 (5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
-(6)  a packet is dropped         whenever the backlog exceeds the buffer; drawn from the arrivals
+(6)  a packet is dropped         whenever the backlog exceeds the buffer: one by which a window has
+                                 grown, or if none has drawn from the arrivals, or beside paced
+                                 flows the one that arrives then (fluid_overflow)
 (7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
                                  passes the next distance between hits: dropped, or marked (ECN)
 
@@ -23,16 +25,27 @@ from tcpcc.models.bit_sets import clear, first_of, holds, words_for
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
+from tcpcc.models.fluid.fluid_overflow import (
+    MOST,
+    count_arrivals,
+    earliest,
+    is_ordered,
+    piece_of,
+    set_next,
+    set_times,
+)
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
     BETWEEN,
     LEAST,
     arrives,
+    completes,
     flow_at,
     hop_at,
     hop_cell,
     link_cell,
     need_reach,
+    next_at,
     pass_fluid,
     pass_gaps,
     present,
@@ -44,6 +57,9 @@ from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_tim
 
 BITS = 8.0  # bits in a byte
 RECENT = 1.0  # s
+NEARLY = 2.0  # packets of room in a buffer that is nearly full
+ROUNDING = 1e-6  # packets
+SMALL = 1e-8  # loss rate p; log(1 - p) is -p
 L4S = 2  # value of ``hop.ect`` for ECT(1)
 
 
@@ -56,6 +72,8 @@ def step_queue(w, x, now):
         return
     if x.in_amounts != 0:
         arrive_in_amounts(w, x, now, packets)
+    if x.loss > 0:  # before departures: what is lost takes its place among what leaves
+        lose_at_random(w, x)
     room = x.rate * w.step
     left = depart(w, x, room)
     need_reach(w, x, w.k - x.head)
@@ -88,6 +106,9 @@ def pass_idle_step(w, x):
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
+    x.complete = 0.0
+    ordered = is_ordered(x)
+    grown, is_full = row_of(x, x.grown, w.k), x.backlog > limit_of(x) - NEARLY
     here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
     before, has_left = present(x, w.k - 1), x.head == w.k
@@ -100,8 +121,14 @@ def take_arrivals(w, x):
             word &= word - 1
             hop = hop_at(hops, first + i)
             cell = number_at(row, i * column)
+            if ordered:
+                count_arrivals(w, x, first + i, cell.value * hop.draws)
             if hop.owed > 0 and cell.value > 0:
                 pay_owed(w, x, hop, cell)
+            grew = number_at(grown, i * column)
+            if grew.value > 0:
+                hop.growth = grew.value + (hop.growth if is_full else 0.0)
+                grew.value = 0.0
             amount = cell.value
             drawn = amount * hop.draws
             if hop.from_outside != 0:
@@ -124,12 +151,34 @@ def take_arrivals(w, x):
 
 
 @compiled
+def lose_at_random(w, x):
+    """Drop packets of this step's arrivals at random distances."""
+    if x.drawn_loss != x.loss:
+        x.drawn_loss = x.loss
+        x.until_random = spared_packets(x)
+    x.until_random -= x.draws
+    while x.until_random < -ROUNDING and x.draws > 0:
+        x.until_random += 1 + spared_packets(x)
+        drop_one(w, x)
+
+
+@compiled
+def spared_packets(x):
+    """How many packets pass before one is lost at random: a geometric number, for packets are
+    whole."""
+    rate = -math.log(1 - x.loss) if x.loss > SMALL else x.loss
+    return np.floor(-math.log(uniform(x)) / rate)
+
+
+@compiled
 def pay_owed(w, x, hop, cell):
     """The rest of packets that are dropped already arrives."""
     part = min(hop.owed, cell.value)
     hop.owed -= part
     x.owed -= part * hop.count
     cell.value -= part
+    if x.loss > 0:  # a lost packet has its place among the others
+        x.until_random -= part * hop.draws
     if x.bins != 0:
         link_bin_at(x.bins, w.b).arrived += part * hop.packets
 
@@ -146,9 +195,8 @@ def depart(w, x, room):
             x.backlog_bits -= left
             return 0.0
         gaps = link_cell(x, x.gaps, x.head)
-        if row.value > 0 or gaps.value > 0:
-            send_row(w, x, 1.0, gaps.value > 0)
-            gaps.value = 0.0
+        send_row(w, x, 1.0, gaps.value > 0)
+        gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
         left -= row.value
@@ -221,9 +269,15 @@ def wait(w, x):
 
 
 @compiled
+def limit_of(x):
+    """Packets of the mean size for which the buffer has room."""
+    return np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit
+
+
+@compiled
 def drop(w, x, now, packets):
     """Decide which packets of this step's arrivals are dropped or marked."""
-    limit = np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit
+    limit = limit_of(x)
     if x.rule != 0 and x.in_amounts == 0:
         ask_for_probability(w, x, now, packets, limit)
         l4s = l4s_arrivals(w, x) if x.early_l4s != x.early else 0.0
@@ -236,22 +290,66 @@ def drop(w, x, now, packets):
                 hit_one(w, x, chosen_hop(w, x, x.draws, 1.0, 1.0))
             else:
                 hit_one(w, x, chosen_hop(w, x, expected, x.early, x.early_l4s))
-    if x.loss > 0:
-        x.until_random -= x.loss * x.draws
-        while x.until_random <= 0:
-            x.until_random -= math.log(uniform(x))
-            drop_one(w, x)
     tries = 0
     drawn = x.draws if x.draws > 0 else x.outside
     # one is in transmission: `limit` - 1 wait in the mean
     x.room = limit - 1
+    if is_ordered(x) and x.complete <= MOST:
+        overflow(w, x)
+        return
     room = x.room + packets / drawn / 2
     while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
         tries += 1
         if x.draws > 0:
-            drop_one(w, x)
+            drop_grown(w, x)
         else:
             x.due += 1
+
+
+@compiled
+def drop_grown(w, x):
+    """Drop the packet that finds the buffer full: others arrive in place of those that have left,
+    so it is one by which a window has grown."""
+    chosen, total = -1, 0.0
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            growth = hop_at(w.hops, h).growth
+            if growth > 0 and arrives(x, h).value > 0:
+                total += growth
+                if uniform(x) * total < growth:
+                    chosen = h
+    if chosen < 0:
+        drop_one(w, x)
+        return
+    hop = hop_at(w.hops, chosen)
+    hop.growth = max(hop.growth - 1, 0.0)
+    drop_at(w, x, chosen)
+
+
+@compiled
+def overflow(w, x):
+    """Drop the packets of this step that find the buffer full."""
+    sent = x.rate * w.step / (BITS * x.size)
+    level = x.backlog - x.owed + x.ahead - x.complete + sent  # before the step
+    if level + x.complete <= x.room:
+        return
+    set_times(w, x)
+    while x.complete > 0.5:
+        h = earliest(w, x)
+        time = min(max(next_at(x, h).value, 0.0), 1.0)
+        piece = piece_of(w, hop_at(w.hops, h))
+        for _ in range(int(piece)):
+            if level - sent * time > x.room:
+                drop_at(w, x, h)
+            else:
+                level += 1
+        completes(x, h).value -= piece
+        x.complete -= piece
+        set_next(w, x, h, piece)
 
 
 @compiled

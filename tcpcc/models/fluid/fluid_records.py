@@ -22,15 +22,17 @@ BETWEEN = SPARE + 1  # from a ring's mask to the length of a column
 WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
 #: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive
-#: at a step, and dropped ACKs, whose news the next ACK has.
-HOP_COLUMNS = ("fluid", "lost", "marked", "merged")
+#: at a step, and dropped ACKs, whose news the next ACK has; at the first link of a path the fluid
+#: by which a window has grown.
+HOP_COLUMNS = ("fluid", "lost", "marked", "merged", "grown")
+#: Single rows over hops: packets of senders that arrive in this step, and their mean of the last
+#: second; whole packets that do, and the time of the next one, as a part of the step.
+OF_HOPS = ("arrives", "recent", "completes", "next_at")
 #: Tables of a link: bits that arrived at a step and have not left, number of gaps and marks among
 #: them, the set of hops (numbered from its first one) that have any of it, their header fields, and
-#: queueing delays of whole packets. Single rows over hops: packets of senders that arrive in this
-#: step, their mean of the last second, header fields of what is no packet yet.
+#: queueing delays of whole packets. Single rows: header fields of what is no packet yet.
 LINK_TABLES = (
-    "bits", "gaps", "present", *HOP_COLUMNS, "hop_words", "hop_waits", "arrives", "recent",
-    "carried_words",
+    "bits", "gaps", "present", *HOP_COLUMNS, "hop_words", "hop_waits", *OF_HOPS, "carried_words",
 )  # fmt: skip
 #: Tables over flows: delivered, lost and marked packets of which the sender learns at a step.
 FLOW_COLUMNS = ("acked", "losses", "marks")
@@ -43,7 +45,8 @@ WORLD_TABLES = (*FLOW_COLUMNS, "returned", "returned_words", "waits", "awake", "
 OF_PAST = ("waits", "hop_waits", "history")
 #: Totals of a flow at the end of a step: packets sent and retransmitted (of a sender with SACK);
 #: those that a controller reads which reads fields of single packets (`OF_PACKETS`).
-SENT_BY, REPAIRED_BY, DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, N_TOTALS = range(7)
+(SENT_BY, REPAIRED_BY,
+ DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, FIRST_SENT_AT, N_TOTALS) = range(8)  # fmt: skip
 
 #: What a world may need: `need` is this, or the number + 1 of a workload that has no free place.
 LONGER_TABLES = -1
@@ -81,9 +84,9 @@ SENDER: dict[str, type] = {
     "every_ack": int, "owns_window": int, "whole_window": int, "gradual_marks": int,
     "window_validation": int, "carried": float, "high_ack": float, "mark_edge": float,
     "phase": int, "rwnd": float, "srtt": float, "base_rtt": float, "max_rtt": float,
-    "counted": float, "paused": float, "sampled_at": float,
-    "next_rwnd": float, "right_edge": float,
-    "window_decay": int,
+    "counted": float, "per_ack": float, "paused": float, "sampled_at": float,
+    "next_rwnd": float, "right_edge": float, "window_decay": int,
+    "gso_segments": int, "gso_time": float, "gso_above": float, "gso_most": float,
 }  # fmt: skip
 #: `noise`: mean of the random delays on the path, s; each is between 0 and twice that.
 PATH: dict[str, type] = {"kind": int, "n_hops": int, "noise": float, "count": float}
@@ -96,11 +99,12 @@ APPLICATION: dict[str, type] = {
 }  # fmt: skip
 #: Of a conversation (its number + 1) or a flow with items: the next one, the first not done, one
 #: past the last one; what the time of the next one counts from (`conversation_records`), and this
-#: time. `sent_at`: time of the newest packet. `limited_until`: packets delivered before samples no
-#: longer measure the application.
+#: time. `sent_at`: time of the newest packet; `first_sent`: of the newest one that has returned.
+#: `limited_until`: packets delivered before samples no longer measure the application.
 ITEMS: dict[str, type] = {
     "conversation": int, "item": int, "undone": int, "last_item": int, "waits": int,
-    "write_at": float, "idle_restart": int, "sent_at": float, "limited_until": float,
+    "write_at": float, "idle_restart": int, "sent_at": float, "first_sent": float,
+    "limited_until": float,
 }  # fmt: skip
 #: Totals in packets; of those sent, `stale` were on the way at a timeout, `duplicates` are on the
 #: way for the second time, and `useless` is the total of the latter.
@@ -124,7 +128,7 @@ RECOVERY: dict[str, type] = {
 TIMER: dict[str, type] = {
     "timer_from": float, "probe_at": float, "initial_rto": float, "var": float, "backoff": float,
     "min_rto": float, "max_rto": float, "rto_margin": float, "hold_ssthresh": int,
-    "backoff_limit": float,
+    "flight_ssthresh": int, "backoff_limit": float,
 }  # fmt: skip
 RECORD: dict[str, type] = {
     "bins": int, "reached": float, "sent_before": float, "repaired_before": float,
@@ -166,10 +170,11 @@ OF_KIND: dict[str, type] = {
 #: delays are in the column `place` of the table `waits`, which has `stride` columns. `repeats`: the
 #: path has crossed its link before.
 #: `has_words`: its fluid has header fields; `sees`: the link's discipline reads them.
-#: `from_outside`: of a hybrid's packets.
+#: `from_outside`: of a hybrid's packets. `growth`: by which its window has grown at a full buffer.
 HOP_PATH: dict[str, type] = {
     "flow": int, "next": int, "next_link": int, "queue": int, "is_tcp": int, "is_ack": int,
     "repeats": int, "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
+    "growth": float,
     "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of
@@ -183,22 +188,25 @@ HOP_OF_PACKETS: dict[str, type] = {
 HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 
 #: A link with a queue. `head`: the step at which the fluid now leaving has arrived, with
-#: `head_bits`. `until_early`, `until_random`: packets x probability to the next hit. `draws`:
+#: `head_bits`. `until_early`: packets x probability to the next hit. `until_random`: packets
+#: that arrive until the next random loss, drawn for the loss rate `drawn_loss`. `draws`:
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
 #: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
 #: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
-#: `room`: mean backlog of a full buffer.
+#: `room`: mean backlog of a full buffer. `single`: each sender is one flow; `paced`: open flows
+#: that pace; `complete`: whole packets of this step; `ahead`: whole packets less their fluid.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
         ("first", int), ("n", int), ("column", int), ("head", int), ("head_bits", float),
         ("backlog", float), ("backlog_bits", float), ("size", float), ("idle", float),
         ("early", float), ("early_l4s", float), ("until_early", float), ("anew", int),
-        ("until_random", float), ("flows", float), ("bins", int), ("packets", int),
-        ("in_amounts", int), ("draws", float), ("owed", float), ("reads_concentration", int),
-        ("reach", int), ("outside", float), ("due", float),
+        ("until_random", float), ("drawn_loss", float), ("flows", float), ("bins", int),
+        ("packets", int), ("in_amounts", int), ("draws", float), ("owed", float),
+        ("reads_concentration", int), ("reach", int), ("outside", float), ("due", float),
         ("mask", int), *((name, int) for name in LINK_TABLES),
-        ("arrived", float), ("room", float), *STREAM_FIELDS,
+        ("arrived", float), ("room", float), ("single", int), ("paced", float),
+        ("complete", float), ("ahead", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 
@@ -321,6 +329,18 @@ def need_reach(w, x, waits):
 def arrives(x, hop):
     """The packets of its sender that arrive at a hop in this step."""
     return number_at(x.arrives, hop - x.first)
+
+
+@compiled
+def completes(x, hop):
+    """The whole packets of its sender that arrive at a hop in this step."""
+    return number_at(x.completes, hop - x.first)
+
+
+@compiled
+def next_at(x, hop):
+    """When the next of them does, as a part of the step."""
+    return number_at(x.next_at, hop - x.first)
 
 
 @compiled

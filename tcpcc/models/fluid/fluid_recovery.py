@@ -19,7 +19,13 @@ detection needs, or because a retransmission is lost.
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, SENT_BY, then
-from tcpcc.models.fluid.fluid_sample import fill_common, history_of
+from tcpcc.models.fluid.fluid_sample import (
+    fill_common,
+    history_of,
+    new_data,
+    outstanding,
+    sent_in_step,
+)
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut, apply_rule
@@ -45,9 +51,7 @@ def learn_of_losses(w, f, now, before, a, n):
         f.holes += n  # sent before the timeout, which was the answer
     elif f.phase != RECOVERY:
         if f.pending <= 0:
-            f.pending_from = before
-            # half of what returns in this step precedes the loss
-            f.detect_at = f.delivered + a / 2 + f.dupack_threshold
+            expect_detection(f, before, a * uniform(w))
         f.pending += n
     elif is_repair(w, f, before, n / (a + n)):
         if f.law == RACK:
@@ -55,9 +59,19 @@ def learn_of_losses(w, f, now, before, a, n):
         else:
             f.repair_lost = 1
     elif before > f.recover:
+        if f.late <= 0:
+            expect_detection(f, before, a * uniform(w))
         f.late += n
     else:
         note_holes(f, a, n)
+
+
+@compiled
+def expect_detection(f, before, a):
+    """The first loss since `before` is detected when three packets beyond it have returned; `a` of
+    those that return in this step precede it. Its place among them is random."""
+    f.pending_from = before
+    f.detect_at = f.delivered + a + f.dupack_threshold
 
 
 @compiled
@@ -78,7 +92,7 @@ def report_lost(w, f, now, n):
     a = fill_common(f, now)
     a.transmits = 1.0
     if f.reads_packets != 0:
-        at = w.k - f.rtt * w.per_second
+        at = sent_in_step(w, f)
         a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
         history_of(w, f, a, at)
     while n > HALF:
@@ -95,7 +109,7 @@ def is_repair(w, f, before, share):
     if uses_duplicates(f):
         overlap = min(f.high_ack, f.repair_at) - max(before, f.repair_at - 1)
         return overlap > 0 and uniform(w) < overlap * share
-    at = max(w.k - f.rtt * w.per_second, 1.0)
+    at = max(sent_in_step(w, f), 1.0)
     sent = then(w, f, SENT_BY, at + 1) - then(w, f, SENT_BY, at - 1)
     again = then(w, f, REPAIRED_BY, at + 1) - then(w, f, REPAIRED_BY, at - 1)
     return again > 0 and uniform(w) * sent < again
@@ -118,7 +132,8 @@ def timeout(f):
 @compiled
 def repair_losses(w, f, now, a):
     """What `a` delivered packets mean for the recovery. Returns how many are in order."""
-    if f.phase == RECOVERY:
+    was_recovering = f.phase == RECOVERY
+    if was_recovering:
         f.inflation += a
         f.in_recovery += a
         beyond = f.high_ack <= f.recover or f.new_data >= f.dupack_threshold
@@ -132,7 +147,13 @@ def repair_losses(w, f, now, a):
                 leave_recovery(f, now)
         elif f.repair_lost == 0 and a > 0:
             f.timer_from = now
-    in_order = a if f.phase != RECOVERY and f.pending <= 0 else 0.0
+    in_order = 0.0
+    if f.phase != RECOVERY:
+        in_order = a
+        if was_recovering:
+            in_order = min(a, max(f.high_ack - max(f.recover, f.repairs_until, f.repair_at), 0.0))
+        if f.pending > 0:
+            in_order = min(in_order, before_loss(f, a))
     if in_order > 0:
         if f.phase == OPEN:  # not by the ACK of a retransmission (Karn's rule)
             f.backoff = 1.0
@@ -141,24 +162,36 @@ def repair_losses(w, f, now, a):
         f.phase = OPEN
         f.stale += f.duplicates  # what the ACK of the last hole covers no longer counts
         f.again = 0.0
-    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
-        enter_recovery(f, now)
     return in_order
 
 
 @compiled
-def enter_recovery(f, now):
-    """Three packets beyond the first hole have returned: equation (4)."""
+def detect_loss(f, now, a):
+    """Enter recovery when `dupack_threshold` packets beyond the first hole have returned, the last
+    of `a` in this step."""
+    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
+        enter_recovery(f, now, before_loss(f, a))
+
+
+@compiled
+def before_loss(f, a):
+    """How many of the `a` packets delivered in this step came before the first pending loss."""
+    return min(max(f.detect_at - f.dupack_threshold - f.delivered + a, 0.0), a)
+
+
+@compiled
+def enter_recovery(f, now, before):
+    """Equation (4). In this step `before` packets came before the hole; as many left before its
+    retransmission."""
     a = fill_common(f, now)
     f.flight = max(f.sent - f.pending_from - f.stale, 1.0)
-    a.inflight = f.flight
-    a.transmits = 1.0
+    fill_flight(f, a)
     f.loss_events += 1
     apply_cut(f, f.on_loss)
     f.phase = RECOVERY
     f.holes += f.pending
     f.pending = f.late = 0.0
-    f.recover = f.sent
+    f.recover = f.sent + min(before, max(window_at(f.state, 0).cwnd - outstanding(f), 0.0))
     f.span = f.flight
     f.repairs_until = 0.0
     f.repair_lost = f.partial = 0
@@ -172,13 +205,23 @@ def enter_recovery(f, now):
 
 
 @compiled
+def fill_flight(f, a):
+    """The packets in flight at a loss or a timeout, also as the window if the application limits
+    the sender (RFC 5681, equation 4); as `transport.rules.fill_loss_sample`."""
+    a.inflight = max(f.flight, 1.0)
+    a.transmits = 1.0
+    if f.flight_ssthresh != 0 and f.flight + new_data(f) < a.window:
+        a.window = a.inflight
+
+
+@compiled
 def leave_recovery(f, now):
     f.phase = OPEN
     f.inflation = f.holes = f.fresh = 0.0
     f.pending = f.late
-    f.pending_from = f.high_ack
     f.late = 0.0
-    f.detect_at = f.delivered + f.dupack_threshold
+    if uses_duplicates(f):
+        expect_detection(f, f.high_ack, 0.0)
     f.timer_from = now
 
 
@@ -258,7 +301,7 @@ def count_sent(f, now, amount, out):
             repaired = min(amount * useful, f.holes)
             f.again -= min(repaired * f.again / f.holes, f.again)
         f.holes -= repaired
-        f.repairs_until = f.sent + amount
+        f.repairs_until = f.sent + (amount if f.again > 0 else repaired)
     f.new_data += amount - repaired
     if f.again > 0 and f.phase == LOSS:
         again = amount - repaired
@@ -286,8 +329,7 @@ def time_out(f, now):
     first = f.pending_from if f.phase != RECOVERY and f.pending > 0 else f.high_ack
     if f.phase != RECOVERY:
         f.flight = max(f.sent - first - f.stale, 1.0)
-    a.inflight = max(f.flight, 1.0)
-    a.transmits = 1.0
+    fill_flight(f, a)
     s = window_at(f.state, 0)
     ssthresh = s.ssthresh if f.hold_ssthresh != 0 and f.phase == RECOVERY else 0.0
     f.timeouts += 1

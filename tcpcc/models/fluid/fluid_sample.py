@@ -6,6 +6,7 @@ from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import (
     DELIVERED_BY,
+    FIRST_SENT_AT,
     LIMITED_AT,
     LOST_BY,
     N_TOTALS,
@@ -17,6 +18,7 @@ from tcpcc.models.fluid.fluid_records import (
     total_at,
 )
 from tcpcc.transport.flow_record import window_at
+from tcpcc.transport.pacing import piece_at
 from tcpcc.transport.rules import sample_at
 
 
@@ -30,6 +32,12 @@ def in_flight(f):
 def outstanding(f):
     """These, and lost ones before a recovery."""
     return f.sent - f.high_ack - f.stale + f.pending
+
+
+@compiled
+def new_data(f):
+    """Packets that the application has not sent for the first time."""
+    return max(f.size - (f.sent - f.retransmitted - f.useless), 0.0)
 
 
 @compiled
@@ -59,19 +67,37 @@ def fill_state(f, now):
         a.pipe = in_flight(f)
         a.total_delivered = f.delivered
         a.piece = 1.0
+        if f.pacing != 0:
+            a.piece = piece_at(f, number_at(f.state + f.pacing, 0).value)
         a.lost = a.lost_inflight = a.app_limited = 0.0
     return a
 
 
 @compiled
 def fill_packet_fields(w, f, now, a):
-    """Fill in the fields of the newest packet that has returned; it was sent one RTT ago."""
-    at = w.k - f.rtt * w.per_second
-    a.rate_interval = f.rtt
+    """Fill in the fields of the newest packet that has returned."""
+    at = sent_in_step(w, f)
+    a.rate_interval = max(f.rtt, send_elapsed(w, f, at))
     a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
-    a.delivery_rate = a.rate_delivered / f.rtt if f.rtt > 0 else 0.0
+    a.delivery_rate = a.rate_delivered / a.rate_interval if a.rate_interval > 0 else 0.0
     a.owd = f.owd
     history_of(w, f, a, at)
+
+
+@compiled
+def sent_in_step(w, f):
+    """The step in which was sent what returns now: one RTT ago, as far as it is known."""
+    return w.k - (f.rtt if f.rtt > 0 else f.base) * w.per_second
+
+
+@compiled
+def send_elapsed(w, f, at):
+    """The time in which the packets that return in the round trip since step `at` were sent: a
+    queue that shrinks delivers them faster (draft-cheng-iccrg-delivery-rate-estimation)."""
+    k = max(int(at), 0)
+    if k * w.step < f.start:
+        return 0.0
+    return k * w.step - total_at(w, f, FIRST_SENT_AT, k).value
 
 
 @compiled
@@ -97,6 +123,7 @@ def note_history(w, f, k, limited):
     total_at(w, f, PIPE_AT, k).value = in_flight(f)
     total_at(w, f, LOST_BY, k).value = f.lost
     total_at(w, f, LIMITED_AT, k).value = limited
+    total_at(w, f, FIRST_SENT_AT, k).value = f.first_sent
     for i in range(f.n_stamps):
         kept = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
         total_at(w, f, N_TOTALS + i, k).value = kept.value
@@ -110,6 +137,7 @@ def measure_rtt(w, f, now, a):
     if f.noise > 0:
         rtt += f.noise * (2 * uniform(w) - 1)
     f.rtt = rtt
+    f.first_sent = now - rtt
     if f.srtt == 0:
         f.srtt = rtt
         f.var = rtt / 2

@@ -26,6 +26,7 @@ from tcpcc.models.fluid.fluid_records import (
     WAITING,
     flow_cell,
     hop_at,
+    hop_cell,
     put_fluid,
     queue_at,
     returned,
@@ -34,6 +35,7 @@ from tcpcc.models.fluid.fluid_recovery import (
     HALF,
     RACK,
     count_sent,
+    detect_loss,
     enter_recovery,
     learn_of_losses,
     repair_losses,
@@ -48,6 +50,7 @@ from tcpcc.models.fluid.fluid_sample import (
     fill_state,
     in_flight,
     measure_rtt,
+    new_data,
     note_history,
     outstanding,
 )
@@ -80,7 +83,7 @@ def step_sender(w, f, now):
     elif f.status == DRAINING:
         drain(w, f)
     else:
-        let_lie(w, f)
+        discard_returned(w, f)
         wait_to_open(w, f, now)
 
 
@@ -99,12 +102,10 @@ def wait_to_open(w, f, now):
 
 
 @compiled
-def let_lie(w, f):
-    """What returns to a flow that is not open stays in the tables: the next connection at its place
-    gets it after a turn of the tables, at most `fluid_conversations.ROUNDING`."""
-    acked, losses = flow_cell(w, w.acked, w.k, f.index), flow_cell(w, w.losses, w.k, f.index)
-    if acked.value > 0 or losses.value > 0:
-        put_member(returned(w, w.k), f.index)
+def discard_returned(w, f):
+    """What returns to a flow that is not open is of no use."""
+    flow_cell(w, w.acked, w.k, f.index).value = 0.0
+    flow_cell(w, w.losses, w.k, f.index).value = flow_cell(w, w.marks, w.k, f.index).value = 0.0
 
 
 @not_inlined
@@ -155,6 +156,8 @@ def note_rest(w, f):
     if outstanding(f) <= ROUNDING:
         first = max(first, w.k - int(2 * (f.max_rtt + f.noise) * w.per_second) - 2)
     for k in range(first, w.k):
+        if in_flight(f) <= ROUNDING:
+            f.first_sent = k * w.step
         note_history(w, f, k, 1.0 if f.limited_until > f.delivered else 0.0)
 
 
@@ -174,7 +177,10 @@ def count_open(w, f, value):
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)
         if hop.repeats == 0:
-            queue_at(w.queues, hop.queue).flows += (value - f.open) * f.count
+            x = queue_at(w.queues, hop.queue)
+            x.flows += (value - f.open) * f.count
+            if f.pacing != 0:
+                x.paced += value - f.open
     f.open = value
 
 
@@ -263,13 +269,17 @@ def take_returned(w, f, now):
         useful -= min(a * f.duplicates / max(f.sent - before, a), f.duplicates)
         f.duplicates -= a - useful
     f.delivered += useful
-    in_order = repair_losses(w, f, now, max(useful - old, 0.0))
+    new = max(useful - old, 0.0)
+    in_order = repair_losses(w, f, now, new)
+    if f.every_ack != 0:  # the recovery's rules come before ``on_ack`` (`transport.sender`)
+        detect_loss(f, now, new)
     if marks > 0:
         answer_marks(f, now, marks)
     if a > 0:
         if f.n_fields > 0:
             read_words(w, f)
         report_delivered(w, f, now, a, in_order)
+    detect_loss(f, now, new)
     is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
     if is_done and f.conversation == 0 and f.item == f.last_item:
         close_flow(w, f, now)
@@ -305,6 +315,10 @@ def report_delivered(w, f, now, a, in_order):
     x.limited = 0.0
     x.acked = in_order * f.counted
     x.delivered = f.unreported + a
+    held = 0.0
+    if f.every_ack != 0 and f.phase == OPEN and in_flight(f) > ROUNDING:
+        held = x.delivered % f.per_ack  # what no ACK reports yet
+        x.delivered -= held
     x.inflight += a
     x.marked, x.ce = f.unreported_marks, f.unreported_marks
     used = f.rwnd
@@ -317,14 +331,16 @@ def report_delivered(w, f, now, a, in_order):
         pause(f, x, since)
     if f.reads_packets != 0:
         fill_packet_fields(w, f, now, x)
-    reports = in_order > 0 or f.every_ack != 0
+    reports = in_order > 0 if f.every_ack == 0 else x.delivered > 0
     over = f.high_ack - f.round_end
+    new = a  # packets of the round that has not ended
     if over > ROUNDING and reports:
-        end_round(w, f, now, a, x, min(over, a))
-    add_to_round(f, a)
+        new = min(over, a)
+        end_round(w, f, now, a, x, new)
+    add_to_round(f, new)
     if reports:
         f.unreported_marks = 0.0
-        f.unreported = 0.0
+        f.unreported = held
         apply_growth(f, f.on_ack)
     else:
         f.unreported += a
@@ -382,7 +398,7 @@ def act_on_timers(w, f, now):
         else:
             f.timer_from = math.inf
     if f.law == RACK and f.phase == OPEN and f.pending > 0 and now >= f.probe_at:
-        enter_recovery(f, now)  # a tail loss probe returns (RFC 8985, 7.2)
+        enter_recovery(f, now, 0.0)  # a tail loss probe returns (RFC 8985, 7.2)
     if f.wake != 0:
         at = number_at(f.state + f.wake, 0)
         if at.value <= now:
@@ -401,12 +417,6 @@ def missing(f):
         return 0.0
     left = f.size - f.delivered - f.holes
     return left if left > HALF else 0.0
-
-
-@compiled
-def new_data(f):
-    """Packets that the application has not sent for the first time."""
-    return max(f.size - (f.sent - f.retransmitted - f.useless), 0.0)
 
 
 @compiled
@@ -450,6 +460,8 @@ def send_fluid(w, f, now, acked):
         raise FloatingPointError("a window of more packets than the path carries in the run")
     repaired = count_sent(f, now, amount, out)
     f.retransmitted += repaired
+    if in_flight(f) <= ROUNDING:
+        f.first_sent = now
     f.sent += amount
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)
@@ -458,7 +470,8 @@ def send_fluid(w, f, now, acked):
     f.acted = w.k
     if amount > 0:
         f.sent_at = now
-        leave_host(w, f, amount)
+        # hosts that take random times break the order in which a growing window meets a full buffer
+        leave_host(w, f, amount, amount - acked if f.phase == OPEN and f.noise == 0 else 0.0)
     else:
         rest_if_idle(w, f, out)
 
@@ -480,17 +493,20 @@ def send_at_rate(w, f, now):
         return
     amount = f.rate * w.step
     f.sent += amount
-    leave_host(w, f, amount)
+    leave_host(w, f, amount, 0.0)
 
 
 @compiled
-def leave_host(w, f, amount):
-    """Put fluid on a flow's path."""
+def leave_host(w, f, amount, grown):
+    """Put fluid on a flow's path; by `grown` of it the window has grown."""
     if f.n_fields > 0:
         write_words(w, f, amount, index_at(f.route, 0).at if f.n_hops > 0 else -1)
     if f.n_hops > 0:
         h = index_at(f.route, 0).at
-        put_fluid(queue_at(w.queues, hop_at(w.hops, h).queue), w.k + f.to_first, h, amount)
+        x = queue_at(w.queues, hop_at(w.hops, h).queue)
+        put_fluid(x, w.k + f.to_first, h, amount)
+        if grown > ROUNDING:
+            hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
         return
     f.reached += amount
     if f.kind != CBR:

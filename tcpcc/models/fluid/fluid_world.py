@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from tcpcc.models.notes import Notes
 from tcpcc.models.queue_memory import QueueMemory
 from tcpcc.scenario.traffic import CBR, Flow, Transport
 from tcpcc.transport import flow_record as t
+from tcpcc.transport.pacing import piece_fields
 from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.loss_recovery import LAWS
 
@@ -58,7 +59,7 @@ KNOWS_REPAIRS = ("sack", "prr", "rack")
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
     "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
-    "backoff_limit", "window_decay", "idle_restart",
+    "flight_ssthresh", "backoff_limit", "window_decay", "idle_restart",
 )  # fmt: skip
 
 
@@ -80,7 +81,8 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["kind"] = t.TCP
     for name in _COPIED:
         row[name] = getattr(settings, name)
-    row["counted"] = min(settings.abc_limit / _acks_for(settings), 1.0)
+    row["per_ack"] = _acks_for(settings)
+    row["counted"] = min(settings.abc_limit / row["per_ack"], 1.0)
     row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
     row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
     row["backoff"], row["mark_edge"] = 1.0, -1.0
@@ -96,12 +98,6 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     elif recovery.law in KNOWS_REPAIRS:
         row["n_history"] = r.DELIVERED_BY
     return rows
-
-
-@lru_cache(maxsize=1024)
-def _first_random_loss(seed: int) -> float:
-    """Packets x loss rate up to the first random loss at a link."""
-    return -math.log(np.random.default_rng(seed).random())
 
 
 class FluidWorld:
@@ -191,7 +187,6 @@ class FluidWorld:
             rows["rate"] = [link.rate for link in mine]
             rows["loss"] = [link.loss for link in mine]
             rows["limit"] = [link.buffer for link in mine]
-            rows["until_random"] = [_first_random_loss(seed) for seed in seeds]
             seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
             if index in self.queues:
                 self.queues[index].write_numbers(mine, seeds, of)
@@ -303,6 +298,9 @@ class FluidWorld:
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
+            mine = self.hops[of_queue == k]
+            single = (mine["count"] == 1).all() and not mine["from_outside"].any()
+            self.links[k]["single"] = single
         self._lay_out_tables()
         self._lay_out_changes()
 
@@ -349,6 +347,9 @@ class FluidWorld:
                     f" model: set Recovery(law=...) to one of {', '.join(LAWS)}"
                 )
             rows[k] = _sender_of(spec.transport, controller, recovery)[0]
+            pieces = piece_fields(spec.transport, spec.packet_size - spec.header)
+            for name, value in pieces.items():
+                rows[k][name] = value
         row = rows[k]
         row["index"], row["bins"] = i, address(self.flow_bins[self.bin_row[i]])
         row["count"] = spec.count
@@ -484,7 +485,7 @@ class FluidWorld:
             of_link |= {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
             of_link |= {"hop_words": (here, hops, n), "carried_words": (1, hops, n)}
             of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
-            yield x, of_link | {"arrives": (1, hops), "recent": (1, hops)}
+            yield x, of_link | dict.fromkeys(r.OF_HOPS, (1, hops))
 
     def _lay_out_tables(self) -> None:
         """Make the tables, or make them longer or wider: what is new is at the end."""

@@ -56,6 +56,10 @@ def balance(run):
     return (data["sent"] - data["dropped"] - data["delivered"]).sum("time").values
 
 
+def mean_window(run):
+    return float(run.data["cwnd"].sel(time=slice(20, None)).mean())
+
+
 def mean(net, traffic, model, of, seeds=(1, 2, 3), duration=45.0):
     scenario = tc.Scenario(net, traffic, duration=duration)
     return np.mean([of(tc.simulate(scenario.replace(seed=s), model)) for s in seeds], axis=0)
@@ -205,6 +209,18 @@ def test_every_recovery_gets_what_it_gets_in_packets(recovery):
     net, traffic = path(rate=1e8, buffer=500, loss=0.01), flows("reno", 4, recovery=recovery)
     packets, fluid = (mean(net, traffic, model, goodput) for model in ("packet", "fluid"))
     assert fluid == pytest.approx(packets, rel=0.2)
+
+
+@pytest.mark.parametrize("recovery", ["sack", "rack-tlp"])
+def test_a_window_that_returns_in_one_step_loses_and_grows_as_in_packets(recovery):
+    """A fast link: the whole window is a burst that arrives, leaves and returns in one step. What
+    returns before a lost packet grows the window; what returns with its repair does not."""
+    net = tc.dumbbell("1 Gbps", "20 ms", math.inf, access_rate="10 Gbps", loss=0.01)
+    window = {
+        model: mean(net, [tc.Flow("reno", recovery=recovery)], model, mean_window, duration=400)
+        for model in ("packet", "fluid")
+    }
+    assert window["fluid"] == pytest.approx(window["packet"], rel=0.05)
 
 
 def test_a_recovery_without_a_law_is_refused(monkeypatch):
@@ -401,3 +417,22 @@ def test_a_file_whose_retransmissions_are_lost_arrives(duration):
     run = tc.simulate(tc.Scenario(net, [tc.Flow("cubic", size=500)], duration=duration), "fluid")
     assert float(run.data.delivered.sum()) == pytest.approx(500)
     assert float(run.data.finished[0]) < 2
+
+
+def hold(s, p, a):
+    s.cwnd = 60.0
+
+
+STILL = tc.Controller("still", "a constant window", on_ack=hold, window="own")
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_the_window_that_grows_meets_the_full_buffer(model):
+    """In place of packets that have left others arrive: no flow loses whose window is constant."""
+    net = tc.dumbbell(8e6, 0.02, 60)
+    still = tc.Flow(STILL, name="still")
+    reno = tc.Flow("reno", start=2, name="reno", transport={"initial_window": 2})
+    lost = tc.simulate(tc.Scenario(net, [still, reno], duration=60), model).data["dropped"]
+    late = lost.sel(time=slice(20, None)).sum("time")
+    assert late.sel(flow="reno") >= 5
+    assert late.sel(flow="still") == 0

@@ -285,6 +285,20 @@ def test_the_length_of_the_tables_changes_no_bit(monkeypatch):
         assert of_short.tobytes() == of_long.tobytes()
 
 
+@pytest.mark.parametrize(("controller", "loss"), [("vegas", 0.0), ("vegas", 0.02), ("bbr", 0.0)])
+def test_a_connection_leaves_nothing_in_the_tables(monkeypatch, controller, loss):
+    """Thousands of them in a few places, whose rows are used again sooner or later."""
+    case = web(0.95, controller, duration=30.0).replace(net=net(20, loss=loss))
+    bins = []
+    for reach in (32, 512):
+        monkeypatch.setattr("tcpcc.models.fluid.fluid_world.SHORTEST_REACH", reach)
+        world = FluidWorld(case)
+        world.run(world.end)
+        assert np.bincount(world.conversations.conversations["place"] + 1)[0] > 3 * len(world.flows)
+        bins.append(world.flow_bins.tobytes() + world.link_bins.tobytes())
+    assert bins[0] == bins[1]
+
+
 def test_tables_of_a_link_are_as_long_as_its_own_waits():
     """One hop of a path with a long queue: the tables of the others stay short."""
     net = tc.chain(8, [20e6] * 7 + [1e6], 0.004, [20] * 7 + [300])

@@ -6,7 +6,7 @@ The packet model agrees with ns-2 packet for packet there, so trains are compare
 
 import numpy as np
 import pytest
-from every_model import PACKETS_AND_TRAINS, simulate_in
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from experiments.red_fairness import scenarios
@@ -77,7 +77,7 @@ def test_red_drops_as_many_packets_as_in_the_packet_model(table, mix):
     assert drops("trains", table, mix) == pytest.approx(drops("packet", table, mix), rel=0.1)
 
 
-@PACKETS_AND_TRAINS
+@EVERY_MODEL
 def test_reno_times_out_after_slow_start_and_newreno_does_not(model):
     """The first new ACK ends Reno's fast recovery, and `recover` forbids a second one. A steady
     NewReno repairs one hole per round trip."""

@@ -19,13 +19,13 @@ from tcpcc.scenario.traffic import CBR
 from tcpcc.scenario.transport_settings import Transport
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.ecn import CHOICES
+from tcpcc.transport.pacing import piece_fields
 from tcpcc.transport.recovery import RECOVERIES, Recovery
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
 
-GSO_MOST = 65535 - 320  # bytes of a piece: the largest IP packet less its headers (Linux)
 _SMALLEST_TICK = 1e-9  # s; stands for a tick of 0, which means no rounding
 
 # Settings of a transport that have the same name in its record; some have another unit there
@@ -129,8 +129,8 @@ class SenderMemory:
             row["next_rwnd"] = settings.rwnd
             row["tick"] = settings.tick or _SMALLEST_TICK
             row["pieces"] = settings.gso_segments > 1 or settings.gso_time > 0
-            row["gso_above"] = settings.gso_above / (8 * payload)
-            row["gso_most"] = GSO_MOST / payload
+            for name, value in piece_fields(settings, payload).items():
+                row[name] = value
             row["ecn"] = CHOICES[settings.ecn]
             row["ecn_retransmissions"] = settings.ecn_retransmissions or settings.ecn == "l4s"
             row["deflate"] = settings.partial_deflation

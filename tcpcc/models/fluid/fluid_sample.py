@@ -17,7 +17,7 @@ from tcpcc.models.fluid.fluid_records import (
     total_at,
 )
 from tcpcc.transport.flow_record import window_at
-from tcpcc.transport.rules import sample_at
+from tcpcc.transport.sample import sample_at
 
 
 @compiled

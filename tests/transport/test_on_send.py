@@ -50,7 +50,7 @@ def counted(model, *args, **settings):
 @EVERY_WAY
 @pytest.mark.parametrize("recovery", ["sack", "rack-tlp", "newreno", "tahoe"])
 def test_it_sees_all_packets_but_the_syn_and_which_of_them_are_retransmissions(model, recovery):
-    run, s = counted(model, recovery)
+    run, s = counted(model, recovery, transport={"rwnd": 15})
     syn = 0 if model == "fluid" else 1
     assert s["sent"] == pytest.approx(float(run.data.sent.sel(flow="f").sum()) - syn, abs=1e-6)
     again = float(run.data.retransmitted.sel(flow="f").sum())
@@ -58,6 +58,7 @@ def test_it_sees_all_packets_but_the_syn_and_which_of_them_are_retransmissions(m
     assert again > 10
     assert s["calls"] == s["sent"] or model == "fluid"
     assert s["elsewhere"] == 0
+    assert s["inflight"] == pytest.approx(15, abs=1e-9)  # with and without a retransmission
 
 
 @EVERY_WAY

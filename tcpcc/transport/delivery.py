@@ -66,6 +66,13 @@ def remove(f, d, seq):
 
 
 @compiled
+def save_stamps(f, d, t):
+    """Save the controller's stamps with a segment."""
+    for i in range(d.n_stamps):
+        t.stamps[i] = number_at(f.state + d.stamped[i], 0).value
+
+
+@compiled
 def note_sent(f, seq, now, again):
     """Record that segment `seq` is sent.
 
@@ -94,15 +101,7 @@ def note_sent(f, seq, now, again):
     d.pipe += 1
     t.pipe = d.pipe
     append_segment(f, d, seq, IN_NETWORK)
-
-
-@compiled
-def save_stamps(f, seq):
-    """Save the controller's stamps with segment `seq`."""
-    d = delivery_at(f.delivery, 0)
-    t = stamp_at(f.stamps, seq & f.stamp_mask)
-    for i in range(d.n_stamps):
-        t.stamps[i] = number_at(f.state + d.stamped[i], 0).value
+    save_stamps(f, d, t)
 
 
 @compiled

@@ -16,8 +16,10 @@ from tcpcc.transport.flow_record import (
     PUSHED,
     RECOVERY,
     RETRANSMITTED,
+    delivery_at,
     out_at,
     segment_at,
+    stamp_at,
     window_at,
 )
 from tcpcc.transport.pacing import full_piece, is_early, note_paced
@@ -73,7 +75,6 @@ def note_delivery_of(f, seq, now):
     note_sent(f, seq, now, seq <= f.max_seq)
     if f.on_send != 0 and (seq > 0 or f.handshake == 0):
         report_sent(f, seq, now)
-    save_stamps(f, seq)
     if f.pacing_rate != 0:
         note_paced(f, now)
 
@@ -90,6 +91,7 @@ def report_sent(f, seq, now):
     a.retransmitted = 1.0 if seq <= f.max_seq else 0.0
     apply_rule(f, f.on_send)
     a.sent = a.retransmitted = 0.0
+    save_stamps(f, delivery_at(f.delivery, 0), stamp_at(f.stamps, seq & f.stamp_mask))
 
 
 @not_inlined

@@ -41,6 +41,10 @@ Optional rules and settings. What a controller does not have is neither called n
 ``on_start(s, p, a)``        before the first segment (the SYN if there is a handshake)
 ``on_open(s, p, a)``         the SYN is acknowledged and cwnd is the initial window; called before
                              anything is sent. Only with a handshake
+``on_send(s, p, a)``         a packet leaves, for the first time or again (`a.retransmitted`); not
+                             the SYN. `a.inflight` and `a.pipe` include it. A new window applies to
+                             what is sent later. The fluid model calls the rule once for all that
+                             leaves in a step (`a.sent`)
 ``on_undo(s, p, a)``         the last loss or timeout was spurious (`Transport.dsack`, `eifel`,
                              `frto`). cwnd and ssthresh are restored already, unless
                              ``window="own"``
@@ -48,7 +52,7 @@ state `pacing_rate`          packets per second at which the sender paces; infin
 state `wake_at`              s, time of the next ``on_timer``
 `stamps`                     state variables that are saved with each packet when it is sent, and
                              restored before ``on_ack`` (from the newest packet delivered) and
-                             ``on_lost_packet``
+                             ``on_lost_packet``; saved after ``on_send``
 `chance`                     the state has a random stream: ``uniform(s)`` of `engine.streams`
 `exact`                      rules depend on values that means hide, such as a flag that changes
                              every round, or the sign of the difference of two RTTs. All models run
@@ -225,6 +229,8 @@ SAMPLE: dict[str, tuple[str, str, float]] = {
         1.0,
     ),
     "idle": ("s", "in ``on_restart``: time since the last packet was sent; else 0", 0.0),
+    "sent": ("packets", "in ``on_send``: sent now, a real number; else 0", 1.0),
+    "retransmitted": ("packets", "in ``on_send``: of `sent`, those sent before; else 0", 0.0),
     "packet_size": ("bytes", "of a full data packet with headers; constant", 1000.0),
     "hops": ("", "number of links on the path of the data, without access links; constant", 1.0),
 }
@@ -262,7 +268,7 @@ def sizes_sent(
 #: The names of a controller's rules.
 RULES = (
     "on_ack", "on_round", "on_loss", "on_timeout", "on_lost_packet", "on_mark", "on_timer",
-    "on_restart", "on_start", "on_open", "on_undo",
+    "on_restart", "on_start", "on_open", "on_undo", "on_send",
 )  # fmt: skip
 
 
@@ -299,6 +305,7 @@ class Controller(Definition):
         on_start: called before the first segment.
         on_open: called when the SYN is acknowledged.
         on_undo: called when the last loss or timeout was spurious.
+        on_send: called for each packet sent, retransmissions too.
         stamps: state variables saved with each packet -> the variables they are restored to.
         every_ack: ``on_ack`` is called in recovery too, and nothing takes its growth of cwnd back.
         window: "shared": the transport too changes cwnd, in recovery and after idle periods; "own":
@@ -341,6 +348,7 @@ class Controller(Definition):
     on_start: Rule | None = None
     on_open: Rule | None = None
     on_undo: Rule | None = None
+    on_send: Rule | None = None
     stamps: Mapping[str, str] = field(default_factory=dict)
     every_ack: bool = False
     window: str = "shared"
@@ -405,7 +413,7 @@ class Controller(Definition):
     def extras(self) -> list[str]:
         """What it has that needs packets: rules, state and settings of the second table, and fields
         of the sample."""
-        rules = ("on_lost_packet", "on_timer", "on_start", "on_open")
+        rules = ("on_lost_packet", "on_timer", "on_start", "on_open", "on_send")
         extras = [n for n in ("every_ack", "stamps") if getattr(self, n)]
         extras += [n for n in rules if self.rules[n]]
         extras += [n for n in ("pacing_rate",) if n in self.state]

@@ -66,6 +66,13 @@ def remove(f, d, seq):
 
 
 @compiled
+def save_stamps(f, d, t):
+    """Save the controller's stamps with a segment."""
+    for i in range(d.n_stamps):
+        t.stamps[i] = number_at(f.state + d.stamped[i], 0).value
+
+
+@compiled
 def note_sent(f, seq, now, again):
     """Record that segment `seq` is sent.
 
@@ -94,8 +101,7 @@ def note_sent(f, seq, now, again):
     d.pipe += 1
     t.pipe = d.pipe
     append_segment(f, d, seq, IN_NETWORK)
-    for i in range(d.n_stamps):
-        t.stamps[i] = number_at(f.state + d.stamped[i], 0).value
+    save_stamps(f, d, t)
 
 
 @compiled

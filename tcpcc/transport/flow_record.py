@@ -96,7 +96,7 @@ RARE: dict[str, type] = {
     # for which a mark has been answered
     "on_loss": int, "on_timeout": int,
     "on_lost_packet": int, "on_timer": int, "on_mark": int,
-    "on_restart": int, "on_start": int, "on_open": int, "on_undo": int,
+    "on_restart": int, "on_start": int, "on_open": int, "on_undo": int, "on_send": int,
     "wake_at": int, "stream": int, "mark_edge": int,
     "recovery_on_timeout": int, "recovery_resume": int, "recovery_on_alarm": int,
     "recovery_on_undo": int,

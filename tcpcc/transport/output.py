@@ -10,29 +10,22 @@ waits for the next ACK, if that is due soon.
 """
 
 from tcpcc.engine.jit import compiled, not_inlined
-from tcpcc.transport.delivery import note_sent
+from tcpcc.transport.delivery import note_sent, save_stamps
 from tcpcc.transport.flow_record import (
     OUTBOX_SIZE,
     PUSHED,
     RECOVERY,
     RETRANSMITTED,
+    delivery_at,
     out_at,
     segment_at,
+    stamp_at,
     window_at,
 )
 from tcpcc.transport.pacing import full_piece, is_early, note_paced
 from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.sample import apply_rule, fill_event, in_force
 from tcpcc.transport.undo import note_retransmission
-
-
-@compiled
-def in_force(f, window):
-    """The smaller of `window` and the receiver's window, at least one packet.
-
-    With less than one packet no ACK would ever open the window again (RFC 5681, 3.1: the loss
-    window is one packet; Linux).
-    """
-    return max(min(window, f.rwnd), 1.0)
 
 
 @compiled
@@ -77,10 +70,28 @@ def emit(f, seq, now):
 
 @not_inlined
 def note_delivery_of(f, seq, now):
-    """Record what the delivery rate and pacing need of segment `seq`, which is sent."""
+    """Record what the delivery rate and pacing need of segment `seq`, which is sent, and report it
+    to the controller."""
     note_sent(f, seq, now, seq <= f.max_seq)
+    if f.on_send != 0 and (seq > 0 or f.handshake == 0):
+        report_sent(f, seq, now)
     if f.pacing_rate != 0:
         note_paced(f, now)
+
+
+@not_inlined
+def report_sent(f, seq, now):
+    """Call ``on_send`` for segment `seq`, which counts as in the network already."""
+    sampled_at = f.sampled_at
+    a = fill_event(f, now)
+    f.sampled_at = sampled_at
+    if seq < f.next_seq:  # which moves past new data later
+        a.inflight -= 1
+    a.sent = 1.0
+    a.retransmitted = 1.0 if seq <= f.max_seq else 0.0
+    apply_rule(f, f.on_send)
+    a.sent = a.retransmitted = 0.0
+    save_stamps(f, delivery_at(f.delivery, 0), stamp_at(f.stamps, seq & f.stamp_mask))
 
 
 @not_inlined

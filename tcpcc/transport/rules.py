@@ -1,4 +1,4 @@
-"""The interface between transport and controller: samples, rounds, and calls of the rules.
+"""The interface between transport and controller: rounds, and calls of the rules.
 
 A window that is not fully used does not grow: it does not probe the path (:func:`is_limited`).
 With `whole_window` the window grows by whole packets (:func:`grow_by_packets`).
@@ -8,8 +8,7 @@ Sources: Linux' net/ipv4/tcp_output.c, ``tcp_cwnd_validate``, include/net/tcp.h,
 
 import math
 
-from tcpcc.controllers.controller import sample_dtype
-from tcpcc.engine.jit import accessor, call_rule, compiled, not_inlined, number_at
+from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.transport.delivery import move_to_lost
 from tcpcc.transport.flow_record import (
     OFF,
@@ -20,26 +19,24 @@ from tcpcc.transport.flow_record import (
     stamp_at,
     window_at,
 )
-from tcpcc.transport.output import in_force
 from tcpcc.transport.rto import reset_backoff
+from tcpcc.transport.sample import (
+    apply_rule,
+    fill_event,
+    fill_extremes,
+    fill_loss_sample,
+    fill_now,
+    fill_of_newest,
+    fill_of_packets,
+    in_force,
+    is_syn,
+    sample_at,
+)
 from tcpcc.transport.undo import note_answer, was_the_last
 from tcpcc.transport.window_validation import is_used
 
-sample_at = accessor(sample_dtype)
-
 #: Packets; rounding error of n additions of 1/n.
 ROUNDING = 1e-9
-
-
-@compiled
-def apply_rule(f, rule):
-    """Call a rule of the flow's controller, then check cwnd and ssthresh."""
-    call_rule(rule, f.state, f.params, f.sample)
-    s = window_at(f.state, 0)
-    if not s.cwnd > 0 or s.cwnd - s.cwnd != 0:  # infinity - infinity is NaN
-        raise FloatingPointError("the rule left a cwnd that is not a positive finite number")
-    if not s.ssthresh > -math.inf:
-        raise FloatingPointError("the rule left an ssthresh that is not a number or inf")
 
 
 @compiled
@@ -127,70 +124,6 @@ def apply_growth(f, rule):
         grow_by_packets(f, rule)
     else:
         grow(f, rule)
-
-
-@compiled
-def fill_sample(f, now):
-    """Fill in the fields common to all events; returns the sample."""
-    a = sample_at(f.sample, 0)
-    fill_now(f, a, now)
-    fill_extremes(f, a)
-    return a
-
-
-@compiled
-def fill_now(f, a, now):
-    """Fill in the fields common to all events, except the smallest and the largest RTT."""
-    a.now = now
-    a.clock = now - f.paused
-    f.sampled_at = now
-    a.srtt = f.srtt
-    a.inflight = f.next_seq - f.high_ack
-    a.window = in_force(f, window_at(f.state, 0).cwnd)
-    a.phase = float(f.phase)
-
-
-@compiled
-def fill_extremes(f, a):
-    """Fill in the smallest and the largest RTT."""
-    a.base_rtt = f.base_rtt if f.base_rtt < math.inf else f.srtt
-    a.max_rtt = max(f.max_rtt, a.base_rtt)
-
-
-@compiled
-def fill_of_packets(f, a):
-    """Fill in the fields that need a record of each packet; those of single packets become NaN."""
-    d = delivery_at(f.delivery, 0)
-    a.pipe = float(d.pipe)
-    a.total_delivered = float(d.total)
-    a.delivery_rate = a.rate_interval = a.rate_delivered = math.nan
-    a.app_limited = a.lost = a.lost_inflight = a.owd = math.nan
-    a.piece = d.piece
-
-
-@compiled
-def fill_of_newest(f, a):
-    """Fill in the fields of the newest packet that the current ACK reports."""
-    d = delivery_at(f.delivery, 0)
-    a.delivery_rate = a.rate_interval = a.rate_delivered = a.owd = 0.0
-    if d.news == 0:
-        return
-    interval = max(d.send_elapsed, d.last_at - d.prior_at)
-    if interval > 0 and interval >= d.base_rtt:
-        a.rate_interval = interval
-        a.rate_delivered = float(d.total - d.prior)
-        a.delivery_rate = a.rate_delivered / interval
-    a.app_limited = float(d.limited)
-    a.lost = float(d.lost - d.prior_lost)
-    a.lost_inflight = float(d.prior_pipe)
-    if not is_syn(f, d.newest):
-        a.owd = d.owd
-
-
-@compiled
-def is_syn(f, seq):
-    """Whether `seq` is the SYN and its RTT is not a sample (`syn_rtt` is not set)."""
-    return seq == 0 and f.handshake != 0 and f.syn_rtt == 0
 
 
 @compiled
@@ -343,30 +276,6 @@ def open_window(f):
         apply_rule(f, f.on_open)
 
 
-@compiled
-def fill_loss_sample(f, now, transmits, flight):
-    """Fill the sample of an event that acknowledges nothing new; the round's fields keep the values
-    of the last round.
-
-    If the application limits the sender (all that it has written and that is not acknowledged is
-    less than the window), the window is the packets in flight (RFC 5681, equation 4). Otherwise it
-    is in full use, and `flight` would only round it.
-    """
-    a = fill_sample(f, now)
-    if flight > 0 and f.flight_ssthresh != 0 and f.to_send - f.high_ack - 1 < a.window:
-        a.window = max(min(a.window, float(flight)), 1.0)
-    a.acked = a.growing = 0.0
-    a.delivered = float(f.unreported)
-    a.rtt = 0.0
-    a.inflight = float(flight)
-    a.transmits = float(transmits)
-    a.limited = 0.0
-    a.marked = 0.0
-    a.ce = 0.0
-    if f.reads_packets != 0:
-        fill_of_packets(f, a)
-
-
 @not_inlined
 def report_marks(f, now):
     """An ACK reports marks: reduce the window as for a loss, and set CWR.
@@ -427,22 +336,6 @@ def give_back(f, seq):
     t = stamp_at(f.stamps, seq & f.stamp_mask)
     for i in range(d.n_stamps):
         number_at(f.state + d.given_back[i], 0).value = t.stamps[i]
-
-
-@compiled
-def fill_event(f, now):
-    """Fill the sample of an event other than new data, a loss or a mark; returns it."""
-    a = fill_sample(f, now)
-    if f.every_ack != 0:
-        d = delivery_at(f.delivery, 0)
-        if d.srtt > 0:
-            a.srtt = d.srtt
-            a.base_rtt = d.base_rtt
-    a.acked = a.growing = a.delivered = 0.0
-    a.rtt = a.transmits = a.limited = a.marked = a.ce = 0.0
-    if f.reads_packets != 0:
-        fill_of_packets(f, a)
-    return a
 
 
 @compiled

@@ -14,7 +14,7 @@ from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.errors import ScenarioError
 from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.memory.packet_world import PacketWorld
-from tcpcc.transport import rules
+from tcpcc.transport import sample
 
 RATE = 1250.0  # packets/s, of the path
 
@@ -156,7 +156,7 @@ def test_the_analysis_refuses_rules_that_read_of_packets():
 
 def test_an_ack_that_reports_no_packet_has_no_delivery_rate(monkeypatch):
     """Not that of the packet before either."""
-    monkeypatch.setattr(rules, "delivery_at", lambda *_: SimpleNamespace(news=0))
+    monkeypatch.setattr(sample, "delivery_at", lambda *_: SimpleNamespace(news=0))
     a = SimpleNamespace(delivery_rate=9.0, rate_interval=9.0, rate_delivered=9.0, owd=9.0)
-    rules.fill_of_newest(SimpleNamespace(delivery=1), a)
+    sample.fill_of_newest(SimpleNamespace(delivery=1), a)
     assert set(vars(a).values()) == {0.0}

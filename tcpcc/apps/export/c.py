@@ -280,6 +280,7 @@ RULES = {
     "on_start": "Before the first segment.",
     "on_open": "The SYN is acknowledged and cwnd is the initial window.",
     "on_undo": "The last loss or timeout was spurious; cwnd and ssthresh are restored already.",
+    "on_send": "A packet is sent, for the first time or again; it counts in inflight and pipe.",
 }
 
 

@@ -46,6 +46,8 @@ FIELDS = {
     "owd": "NAN",
     "piece": "1.0",
     "idle": "0.0",
+    "sent": "0.0",
+    "retransmitted": "0.0",  # QUIC sends the data in a new packet
     "packet_size": "g->size",
     "hops": "1.0",
 }
@@ -108,6 +110,10 @@ def sources(
         restart = "        if (g->sent > 0.0) {\n"
         restart += f"            struct {prefix}_sample a = sample(g, now);\n"
         restart += put("idle", "now - g->last_sent", 12) + call("on_restart", 12) + "        }\n"
+    sent = ""
+    if "on_send" in rules:
+        sent = f"    struct {prefix}_sample a = sample(g, now);\n"
+        sent += put("sent", "bytes / g->size") + call("on_send")
     start = ""
     if {"on_start", "on_open"} & set(rules):
         start = f"    struct {prefix}_sample a = sample(g, 0.0);\n"
@@ -126,7 +132,8 @@ def sources(
     given = given.rstrip("\n") or "    a.none = 0.0;"
     filled = {
         "LICENCE": licence, "G": prefix.upper(), "FIELDS": given,
-        "START": start, "RESTART": restart, "LOSS": told, "LOST_PACKET": lost, "ACKED": rate,
+        "START": start, "RESTART": restart, "SENT": sent, "LOSS": told, "LOST_PACKET": lost,
+        "ACKED": rate,
         "ROUND": on_round, "ON_ACK": ack, "TIMEOUT": put("transmits", "1.0") + call("on_timeout"),
         "UNDO": undo + call("on_undo"), "TIMER": call("on_timer"), "EVERY": str(int(every_ack)),
         "WAKE": "g->state.wake_at * 1e6" if "wake_at" in state else "INFINITY",

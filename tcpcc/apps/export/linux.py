@@ -63,6 +63,7 @@ KERNEL: dict[str, str] = {
 
 #: Fields that it does not provide -> why.
 MISSING: dict[str, str] = {
+    **dict.fromkeys(("sent", "retransmitted"), "the kernel does not report what it sends"),
     "lost": "the kernel stores no count of losses with a packet",
     "lost_inflight": "the kernel stores no packets in flight with a packet",
     "owd": "the kernel's clocks are not synchronized with the receiver's",
@@ -120,6 +121,11 @@ def check(controller: Controller) -> None:
         raise ScenarioError(
             f"controller {controller.name!r}: stamps = {dict(controller.stamps)}: the kernel cannot"
             " store a value of a rule with a packet: cannot be exported to BPF"
+        )
+    if controller.on_send:
+        raise ScenarioError(
+            f"controller {controller.name!r}: on_send: tcp_congestion_ops of Linux has no call for"
+            " each packet sent: cannot be exported to BPF"
         )
 
 

@@ -21,7 +21,7 @@ import math
 
 from tcpcc.engine.jit import accessor, call_rule, compiled, entry, number_at, record_dtype
 from tcpcc.transport.flow_record import window_at
-from tcpcc.transport.rules import sample_at
+from tcpcc.transport.sample import sample_at
 
 #: A class of equal flows; values are those of one flow. Times in s, rates in packets/s.
 CLASS = record_dtype(

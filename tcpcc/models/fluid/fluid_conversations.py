@@ -40,7 +40,7 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.fluid.fluid_recovery import rto
 from tcpcc.models.fluid.fluid_sample import fill_common, outstanding
 from tcpcc.transport.flow_record import window_at
-from tcpcc.transport.rules import apply_rule
+from tcpcc.transport.sample import apply_rule
 from tcpcc.transport.window_validation import halve_for_idle_time
 
 FLOW_BYTES, HOP_BYTES = FLOW.itemsize, HOP.itemsize

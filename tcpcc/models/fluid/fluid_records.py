@@ -76,11 +76,11 @@ PLACE: dict[str, type] = {"index": int, "state": int, "sample": int, "route": in
 DELAYS: dict[str, type] = {
     "to_first": int, "to_sender": int, "back": float, "base": float, "one_way": float,
 }  # fmt: skip
-#: What else `transport.rules` reads of a flow, with the transport's names.
+#: What else `transport.rules` and `transport.sample` read of a flow, with the transport's names.
 SENDER: dict[str, type] = {
     "params": int, "on_ack": int, "on_round": int, "on_loss": int,
     "on_timeout": int, "on_mark": int, "on_lost_packet": int, "on_timer": int, "on_start": int,
-    "on_open": int, "on_restart": int, "on_undo": int,
+    "on_open": int, "on_restart": int, "on_undo": int, "on_send": int,
     "every_ack": int, "owns_window": int, "whole_window": int, "gradual_marks": int,
     "window_validation": int, "carried": float, "high_ack": float, "mark_edge": float,
     "phase": int, "rwnd": float, "srtt": float, "base_rtt": float, "max_rtt": float,

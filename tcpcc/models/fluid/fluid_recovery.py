@@ -28,7 +28,8 @@ from tcpcc.models.fluid.fluid_sample import (
 )
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
 from tcpcc.transport.recovery.loss_recovery import LAWS
-from tcpcc.transport.rules import apply_cut, apply_rule
+from tcpcc.transport.rules import apply_cut
+from tcpcc.transport.sample import apply_rule
 
 SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, GO_BACK_N = range(len(LAWS))
 

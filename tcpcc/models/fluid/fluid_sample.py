@@ -19,7 +19,7 @@ from tcpcc.models.fluid.fluid_records import (
 )
 from tcpcc.transport.flow_record import window_at
 from tcpcc.transport.pacing import piece_at
-from tcpcc.transport.rules import sample_at
+from tcpcc.transport.sample import sample_at
 
 
 @compiled

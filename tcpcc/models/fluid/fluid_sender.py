@@ -56,7 +56,8 @@ from tcpcc.models.fluid.fluid_sample import (
 )
 from tcpcc.models.header_layout import return_words, send_fields
 from tcpcc.transport.flow_record import CBR, OPEN, RECOVERY, window_at
-from tcpcc.transport.rules import apply_cut, apply_growth, apply_rule, is_limited, pause
+from tcpcc.transport.rules import apply_cut, apply_growth, is_limited, pause
+from tcpcc.transport.sample import apply_rule
 
 ROUNDING = 1e-9  # packets
 NEVER = 10**18  # steps
@@ -463,6 +464,8 @@ def send_fluid(w, f, now, acked):
     if in_flight(f) <= ROUNDING:
         f.first_sent = now
     f.sent += amount
+    if f.on_send != 0 and amount > 0:
+        report_sent(f, now, amount, repaired)
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)
     if f.n_history > 0:
@@ -474,6 +477,17 @@ def send_fluid(w, f, now, acked):
         leave_host(w, f, amount, amount - acked if f.phase == OPEN and f.noise == 0 else 0.0)
     else:
         rest_if_idle(w, f, out)
+
+
+@not_inlined
+def report_sent(f, now, amount, repaired):
+    """Call ``on_send`` for `amount` packets, of which `repaired` are retransmissions."""
+    sampled_at = f.sampled_at
+    a = fill_common(f, now)
+    f.sampled_at = sampled_at
+    a.sent, a.retransmitted = amount, repaired
+    apply_rule(f, f.on_send)
+    a.sent = a.retransmitted = 0.0
 
 
 @compiled

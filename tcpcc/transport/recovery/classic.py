@@ -6,9 +6,10 @@ Sources: RFC 5681, 3.2 (fast retransmit); RFC 3042 (limited transmit); RFC 6582 
 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
-from tcpcc.transport.output import emit, fill, has_room, in_force
+from tcpcc.transport.output import emit, fill, has_room
 from tcpcc.transport.rto import restart_timer, time_acknowledged
 from tcpcc.transport.rules import lost, report_acked, report_delivery, take_rtt_sample
+from tcpcc.transport.sample import in_force
 
 
 @compiled

@@ -96,6 +96,35 @@ def test_a_stack_in_c_fills_its_path_through_the_glue(folder, name):
     assert loses is None or (lost > 0) == loses, (rate, wait, lost)
 
 
+def count(s, p, a):
+    s.sent += a.sent
+    s.pipe = a.pipe
+
+
+@needs_cc
+def test_the_glue_calls_on_send_and_bpf_refuses_it(tmp_path):
+    state = {name: tc.State(0, "packets", "") for name in ("sent", "pipe")}
+    counter = tc.controllers["newreno"].variant(name="counter", on_send=count, state=state)
+    made = files(counter, glue=True)
+    made["m.c"] = """#include <stdio.h>
+#include "counter_glue.h"
+int main(void) {
+    struct counter_glue g;
+    struct counter_packet packet[2];
+    counter_glue_init(&g, NULL, 1200, 12000);
+    counter_on_sent(&g, &packet[0], 1200, 0, 0);
+    counter_on_sent(&g, &packet[1], 600, 0, 1);
+    return printf("%g %g", g.state.sent, g.state.pipe) < 0;
+}
+"""
+    for file, text in made.items():
+        (tmp_path / file).write_text(text)
+    run("cc", *STRICT, "m.c", "counter.c", "counter_glue.c", "-lm", "-o", "m", folder=tmp_path)
+    assert run("./m", folder=tmp_path) == "1.5 1.5"
+    with pytest.raises(ScenarioError, match=r"^controller 'counter': on_send: tcp_congestion_ops"):
+        files(counter, "bpf")
+
+
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc here")
 @needs_cc
 def test_a_stack_in_rust_holds_vegas_at_the_bdp(folder):

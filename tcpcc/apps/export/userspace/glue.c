@@ -55,7 +55,7 @@ void @N@_on_sent(struct @N@_glue *g, struct @N@_packet *packet, double bytes, in
     g->sent += 1.0;
     g->round_sent += 1.0;
     g->last_sent = now;
-}
+@SENT@}
 
 static void congestion(struct @N@_glue *g, const struct @N@_packet *packet, double now, int mark)
 {

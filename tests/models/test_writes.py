@@ -215,7 +215,7 @@ def test_a_loss_in_a_trickle_leaves_a_share_of_the_packets_in_flight(model, cont
     assert ssthresh(flight_ssthresh=False) > 0.9 * left * 300
 
 
-@PACKETS_AND_TRAINS
+@EVERY_MODEL
 @pytest.mark.parametrize("recovery", RECOVERIES.names())
 def test_data_written_after_two_duplicate_acks_spare_a_timeout(model, recovery):
     """RFC 5681, 3.2: the first of three packets is lost; the fourth, within cwnd, leaves when it is

@@ -436,3 +436,14 @@ def test_the_window_that_grows_meets_the_full_buffer(model):
     late = lost.sel(time=slice(20, None)).sum("time")
     assert late.sel(flow="reno") >= 5
     assert late.sel(flow="still") == 0
+
+
+def test_a_flow_that_comes_from_another_link_loses_too():
+    """Its window grows as those of the flows that enter there do."""
+    net = tc.chain(2, ["20 Mbps", "8 Mbps"], "10 ms", 40)
+    through = tc.Flow("reno", source="r0", target="r2", name="through")
+    enters = tc.Flow("reno", source="r1", target="r2", start=1, name="enters")
+    run = tc.simulate(tc.Scenario(net, [through, enters], duration=60), "fluid")
+    lost = run.data["dropped"].sel(time=slice(10, None)).sum("time")
+    assert lost.sel(flow="through") >= 5
+    assert lost.sel(flow="enters") >= 5

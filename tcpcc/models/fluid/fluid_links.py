@@ -1,9 +1,10 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
 (5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
-(6)  a packet is dropped         whenever the backlog exceeds the buffer: one by which a window has
-                                 grown, or if none has drawn from the arrivals, or beside paced
-                                 flows the one that arrives then (fluid_overflow)
+(6)  a packet is dropped         whenever the backlog exceeds the buffer: at the first link of all
+                                 paths one by which a window has grown, else drawn from the
+                                 arrivals, or beside paced flows the one that arrives then
+                                 (fluid_overflow)
 (7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
                                  passes the next distance between hits: dropped, or marked (ECN)
 
@@ -300,8 +301,10 @@ def drop(w, x, now, packets):
     room = x.room + packets / drawn / 2
     while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
         tries += 1
-        if x.draws > 0:
+        if x.entry != 0:
             drop_grown(w, x)
+        elif x.draws > 0:
+            drop_one(w, x)
         else:
             x.due += 1
 

@@ -193,8 +193,9 @@ HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
 #: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
 #: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
-#: `room`: mean backlog of a full buffer. `single`: each sender is one flow; `paced`: open flows
-#: that pace; `complete`: whole packets of this step; `ahead`: whole packets less their fluid.
+#: `room`: mean backlog of a full buffer. `single`: each sender is one flow; `entry`: the link is
+#: the first one of all that cross it, senders with ACKs; `paced`: open flows that pace;
+#: `complete`: whole packets of this step; `ahead`: whole packets less their fluid.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -205,7 +206,7 @@ QUEUE = record_dtype(
         ("packets", int), ("in_amounts", int), ("draws", float), ("owed", float),
         ("reads_concentration", int), ("reach", int), ("outside", float), ("due", float),
         ("mask", int), *((name, int) for name in LINK_TABLES),
-        ("arrived", float), ("room", float), ("single", int), ("paced", float),
+        ("arrived", float), ("room", float), ("single", int), ("entry", int), ("paced", float),
         ("complete", float), ("ahead", float), *STREAM_FIELDS,
     ]
 )  # fmt: skip

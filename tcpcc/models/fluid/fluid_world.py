@@ -294,13 +294,14 @@ class FluidWorld:
         ]
         if passed:
             self.hops["next_link"] = self.hops["queue"][self.hops["next"]]
-        of_queue = np.array([queue for queue, _, _ in passed], np.int64)
+        of_queue, _, of_path = np.array(passed, np.int64).reshape(-1, 3).T
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
-            mine = self.hops[of_queue == k]
+            mine, places = self.hops[of_queue == k], of_path[of_queue == k]
             single = (mine["count"] == 1).all() and not mine["from_outside"].any()
             self.links[k]["single"] = single
+            self.links[k]["entry"] = (mine["is_tcp"] > 0).all() and (places == 0).all()
         self._lay_out_tables()
         self._lay_out_changes()
 

@@ -436,3 +436,14 @@ def test_the_window_that_grows_meets_the_full_buffer(model):
     late = lost.sel(time=slice(20, None)).sum("time")
     assert late.sel(flow="reno") >= 5
     assert late.sel(flow="still") == 0
+
+
+@pytest.mark.parametrize("model", ["packet", "fluid"])
+def test_a_flow_that_comes_from_another_link_loses_too(model):
+    """Beside four that enter at the full buffer it gets less than each of them: its round trips are
+    longer."""
+    net = tc.chain(2, ["20 Mbps", "8 Mbps"], "10 ms", 40)
+    through = tc.Flow("reno", source="r0", target="r2")
+    enter = tc.Flow("reno", source="r1", target="r2", jitter=2, count=4)
+    run = tc.simulate(tc.Scenario(net, [through, enter], duration=120), model)
+    assert run.goodput(after=10).values[0] < run.goodput(after=10).values[1:].min()

@@ -67,6 +67,9 @@ MEASURES: Mapping[str, Measure] = {
         " value",
         ALONE,
     ),
+    "width": Measure(
+        "averaging", "s", "width of the window over which these rates are averaged", SHARED
+    ),
 }
 MAIN = ("fair", "jain", "utilization", "ratio")
 TIMES = tuple(name for name, m in MEASURES.items() if m.unit == "s")
@@ -80,6 +83,7 @@ def of_sharing(run: tc.Run) -> dict[str, float]:
         "delta": run.delta_fair_time(start, before=n.LEAVE),
         "joins": run.settling_time("second", before=n.LEAVE),
         "leaves": run.settling_time("first", n.LEAVE, cycles=1),  # alone, it loses in no turns
+        "width": run.averaging_time(start, n.LEAVE),
         "jain": run.jain_index(n.SETTLED, n.LEAVE),
         "utilization": run.utilization(after=n.WARM_UP),
     }

@@ -19,6 +19,13 @@ SENDER = tc.Transport(slow_start_rule=False)
 SPREAD = 1.0
 """s, over which starts are random: more than a round trip, so that seeds differ in phase."""
 
+
+def _with_random_hosts(scenario: tc.Scenario, network: str | Setting) -> tc.Scenario:
+    """Hosts take a random time of up to one packet time for each packet: without it the order of
+    arrivals at a full buffer is the same for minutes, in all seeds (`experiments.differences`)."""
+    return scenario.jittered(processing=8 * PACKET / (_setting(network).rate * 1e6))
+
+
 INTERVAL = 0.1
 """s, width of the bins of a record."""
 
@@ -97,9 +104,10 @@ def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenar
         controller, start=JOIN, stop=LEAVE, name="second",
         access_delay=_setting(network).further or None, **common,
     )  # fmt: skip
-    return tc.Scenario(
+    scenario = tc.Scenario(
         _net(controller, network), [first, second], duration=END, interval=INTERVAL, seed=seed
     )
+    return _with_random_hosts(scenario, network)
 
 
 def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenario:
@@ -120,7 +128,8 @@ def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Sc
         for k, delay in enumerate((0.0, further) if further else (0.0,))
         for role, kind in (("variant", controller), ("reno", "reno"))
     ]
-    return tc.Scenario(_net(controller, network), flows, duration=BESIDE_END, seed=seed)
+    scenario = tc.Scenario(_net(controller, network), flows, duration=BESIDE_END, seed=seed)
+    return _with_random_hosts(scenario, network)
 
 
 def _setting(network: str | Setting) -> Setting:

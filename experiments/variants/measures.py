@@ -68,11 +68,11 @@ MEASURES: Mapping[str, Measure] = {
         ALONE,
     ),
     "width": Measure(
-        "averaging", "s", "width of the window over which these rates are averaged", SHARED
+        "averaging", "s", "width of the window over which rates are averaged (`Run.averaging_time`)"
     ),
 }
 MAIN = ("fair", "jain", "utilization", "ratio")
-TIMES = tuple(name for name, m in MEASURES.items() if m.unit == "s")
+TIMES = tuple(name for name, m in MEASURES.items() if not math.isnan(m.limit))
 
 
 def of_sharing(run: tc.Run) -> dict[str, float]:

@@ -9,7 +9,7 @@ import pytest
 import experiments
 import tcpcc as tc
 from experiments import variants
-from experiments.differences import with_drops_at_the_head, with_random_hosts
+from experiments.differences import with_drops_at_the_head
 from experiments.harness import CACHE, numbers_of
 from experiments.variants import figures, measures, networks, page, references, tables
 from tcpcc.controllers import CONTROLLERS
@@ -92,11 +92,11 @@ def test_every_controller_is_in_every_network_and_model_or_has_a_reason(table):
 def test_numbers_are_possible(table):
     for row in table.values():
         for m, entry in row.entries.items():
-            if measures.MEASURES[m].unit == "s":
+            if m in measures.TIMES:
                 assert 0 <= entry.mean <= measures.MEASURES[m].limit + 1e-9
                 assert entry.mean < measures.MEASURES[m].limit or entry.never == entry.seeds
             else:
-                top = {"jain": 1, "utilization": 1 + 1e-9, "ratio": math.inf}[m]
+                top = {"jain": 1, "utilization": 1 + 1e-9}.get(m, math.inf)
                 assert {"jain": 0.5}.get(m, 0) - 1e-9 <= entry.mean <= top
 
 
@@ -106,6 +106,14 @@ def test_reno_beside_reno_has_a_ratio_of_one(table):
         for model in tables.MODELS:
             ratio = table[network, "reno", model].entries["ratio"]
             assert abs(ratio.mean - 1) < max(ratio.half_width, 0.1), (network, model)
+
+
+@pytest.mark.parametrize("make", [networks.sharing, networks.beside_reno])
+def test_hosts_take_up_to_one_packet_time_of_the_link(make):
+    for network in ("small", "large", references.larger("small")):
+        rate = networks.NETWORKS[network].rate if isinstance(network, str) else network.rate
+        times = [flow.processing for flow in make("cubic", network).flows]
+        assert times == [pytest.approx(8 * networks.PACKET / (rate * 1e6))] * 2
 
 
 # Means
@@ -178,15 +186,7 @@ def test_those_that_are_reno_without_marks_or_subflows_have_no_rank(table):
     assert f"{', '.join(same)} have exactly Reno's" in page.page(table)
 
 
-# What the page says of two rows
-
-
-def test_vegas_a_stays_at_two_packets_after_the_other_flow_has_left():
-    run = tc.simulate(networks.sharing("vegas_a", "deep", 1))
-    late = run.data.isel(flow=0).sel(time=slice(320, None))
-    assert set(late["cwnd"].values) == {2.0}
-    assert late["rtt"].values == pytest.approx(float(run.data["base_rtt"][0]))
-    assert run.throughput(320).values[0] == pytest.approx(0.3e6, rel=0.05)
+# What the page says of a row
 
 
 def test_quick_vegas_bursts_after_a_repair_and_times_out_in_a_shallow_buffer():
@@ -277,7 +277,7 @@ def test_in_packets_each_growing_flow_loses_in_an_overflow_but_in_fluid_one_is_d
         first, reno = (cuts(run, flow) for flow in run.flows)
         assert first.size > 20
         shares[model] = np.mean([np.abs(reno - time).min() < 0.3 for time in first])
-    assert shares["packet"] == 1
+    assert shares["packet"] > 0.9
     assert shares["fluid"] < 0.75
 
 
@@ -310,11 +310,7 @@ def test_a_difference_without_references_is_not_traced(table):
     assert page.cause(table, key, {})[0] == ""
 
 
-def test_references_have_the_same_flows_and_starts():
-    scenario = networks.sharing("reno", "unlike", 2)
-    noisy = with_random_hosts(scenario)
-    assert [f.replace(processing=0) for f in noisy.flows] == list(scenario.flows)
-    assert {f.processing for f in noisy.flows} == {8 * networks.PACKET / 10e6}
+def test_with_larger_windows_rate_buffer_and_thresholds_are_ten_times_as_large():
     large = references.larger("red")
     assert (large.rate, large.buffer, large.delay) == (100, 1340, 0.04)
     assert dict(large.queue.params)["max_thresh"] == 500

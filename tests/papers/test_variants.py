@@ -186,7 +186,27 @@ def test_those_that_are_reno_without_marks_or_subflows_have_no_rank(table):
     assert f"{', '.join(same)} have exactly Reno's" in page.page(table)
 
 
-# What the page says of a row
+# What the page says of two rows
+
+
+def test_in_one_seed_copa_never_leaves_the_overflow_of_its_start_and_reno_starves(table):
+    if tables.elsewhere():
+        pytest.skip("stored on another platform, where rounding may decide another seed")
+    scenario = networks.beside_reno("copa", "small", 2)
+    copa, reno = scenario.flows
+    run = tc.simulate(scenario)
+    late, early = run.data["start"].values
+    assert late - early == pytest.approx(0.06, abs=0.005)
+    assert measures.of_beside_reno(run)["ratio"] == pytest.approx(958, abs=1)
+    assert run.loss_rate().values[0] == pytest.approx(0.5, abs=0.05)
+    window = run.data["cwnd"].isel(flow=0).sel(time=slice(40, None))
+    assert float(window.mean()) == pytest.approx(66, abs=1)
+    first = scenario.replace(flows=[copa.replace(jitter=0), reno])
+    assert measures.of_beside_reno(tc.simulate(first))["ratio"] == pytest.approx(0.25, abs=0.01)
+    others = [networks.beside_reno("copa", "small", seed) for seed in tables.SEEDS if seed != 2]
+    ratios = [measures.of_beside_reno(tc.simulate(one))["ratio"] for one in others]
+    assert ratios == pytest.approx([0.25] * 4, abs=0.01)
+    assert table["small", "copa", "packet"].entries["ratio"].mean == pytest.approx(192, abs=0.5)
 
 
 def test_quick_vegas_bursts_after_a_repair_and_times_out_in_a_shallow_buffer():
@@ -253,10 +273,10 @@ def test_times_differ_where_the_index_is_near_its_level_in_one_model(table, caus
         assert min(abs(one["jain"].mean - 0.95) for one in (packet, fluid)) <= 0.03
 
 
-def test_many_differences_have_a_cause(causes):
-    """More than half; docs/variants.md has the numbers."""
+def test_a_third_of_the_differences_has_a_cause(causes):
+    """docs/variants.md has the numbers."""
     assert set(causes.values()) <= set(page.CAUSES)
-    assert sum(which != "" for which in causes.values()) > 0.55 * len(causes)
+    assert sum(which != "" for which in causes.values()) > len(causes) / 3
 
 
 def cuts(run, flow):
@@ -279,6 +299,37 @@ def test_in_packets_each_growing_flow_loses_in_an_overflow_but_in_fluid_one_is_d
         shares[model] = np.mean([np.abs(reno - time).min() < 0.3 for time in first])
     assert shares["packet"] > 0.9
     assert shares["fluid"] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("controller", "network", "packet", "fluid"),
+    [
+        ("westwood", "large", 0.80, 0.67),
+        ("westwood", "red", 0.92, 0.65),
+        ("westwood_plus", "large", 0.67, 0.67),
+        ("westwood_plus", "red", 0.67, 0.65),
+    ],
+)
+def test_a_loss_leaves_westwood_more_of_its_window_in_packets(controller, network, packet, fluid):
+    scenario = networks.beside_reno(controller, network, 1).replace(interval=0.02)
+    for model, left in (("packet", packet), ("fluid", fluid)):
+        of_flow = tc.simulate(scenario, model=model).data.isel(flow=0).sel(time=slice(40, None))
+        threshold, window = of_flow["ssthresh"].values, of_flow["cwnd"].values
+        at = np.flatnonzero(threshold[1:] != threshold[:-1])
+        of_window = [threshold[k + 1] / window[k - 3 : k + 1].max() for k in at if k >= 3]
+        assert np.median(of_window) == pytest.approx(left, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("network", "controller", "smaller"),
+    [("shallow", "westwood_plus", 4.3), ("small", "bic_2004", 6.0)],
+)
+def test_with_half_the_step_fluid_has_another_ratio(table, network, controller, smaller):
+    scenarios = [networks.beside_reno(controller, network, seed) for seed in tables.SEEDS]
+    runs = [tc.simulate(scenario, model="fluid", steps=40) for scenario in scenarios]
+    ratio = np.mean([measures.of_beside_reno(run)["ratio"] for run in runs])
+    assert ratio == pytest.approx(smaller, abs=0.1)
+    assert ratio > 1.5 * table[network, controller, "fluid"].entries["ratio"].mean
 
 
 def test_with_drops_at_the_head_packets_have_the_ratio_of_fluid():
@@ -305,8 +356,8 @@ def test_a_cause_takes_the_difference_away():
 
 
 def test_a_difference_without_references_is_not_traced(table):
-    key = ("unlike", "cubic", "jain")
-    assert page.cause(table, key, references.stored())[0] == "phases"
+    key = ("large", "bic_2004", "ratio")
+    assert page.cause(table, key, references.stored())[0] == "victim"
     assert page.cause(table, key, {})[0] == ""
 
 
@@ -317,7 +368,7 @@ def test_with_larger_windows_rate_buffer_and_thresholds_are_ten_times_as_large()
 
 
 EXAMPLES = [
-    ("unlike", "reno", "jain"), ("unlike", "bic", "ratio"), ("small", "tahoe", "ratio"),
+    ("unlike", "bic", "jain"), ("red", "yeah", "ratio"), ("small", "tahoe", "ratio"),
     ("large", "bic_2004", "ratio"),
 ]  # fmt: skip
 

@@ -152,6 +152,7 @@ def page(table: Table) -> str:
     )  # fmt: skip
     text = templates.get_template("variants.md").render(
         headline=headline(table),
+        near=_near(table),
         same=same,
         networks=NETWORKS,
         measures=MEASURES,
@@ -190,6 +191,16 @@ def page(table: Table) -> str:
         times=references.TIMES,
     )
     return re.sub(r"\n\s*\n(?=</?t)", "\n", text)  # a blank line would end the HTML
+
+
+def _near(table: Table) -> int:
+    """Number of means of fluid that agree with packets without their intervals."""
+    return sum(
+        agree(m, *(table[*key[:2], of].entries[m]._replace(half_width=0.0) for of in MODELS))
+        for key, row in table.items()
+        if key[2] == "fluid" and row.entries
+        for m in MAIN
+    )
 
 
 class Sortable:

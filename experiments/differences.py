@@ -36,20 +36,13 @@ import tcpcc as tc
 from experiments import expected, harness, seeds
 from experiments.measured import Measured, completed
 from experiments.published import DIFFERENCES, Key
+from experiments.random_hosts import with_random_hosts
 from experiments.records import MODELS, agree
 from tcpcc.queues import DropTail
 from tcpcc.queues.discipline import Discipline
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", *MODELS, "cause")
-
-
-def with_random_hosts(scenario: tc.Scenario) -> tc.Scenario:
-    """Hosts take a random time of up to one packet time of the slowest link for each packet."""
-    flows = [*scenario.flows, *(load.flow for load in scenario.workloads)]
-    size = max(flow.packet_size for flow in flows)
-    slowest = min(link.rate for link in scenario.net.links)
-    return scenario.jittered(processing=8 * size / slowest)
 
 
 def with_sack(scenario: tc.Scenario) -> tc.Scenario:

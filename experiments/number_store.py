@@ -2,9 +2,9 @@
 
 A file has the numbers of one item in one model, with all seeds or a few. Its name contains a hash
 of the code that determines them: tcpcc without its display code, the paper's modules that the item
-uses, and the modules of `COMMON`. Comments and docstrings do not change the hash. Reading these
-files is faster than loading cached runs. The first line is a checksum of the rest and of the file's
-name.
+uses, the modules of `COMMON`, and those of `SHARED` that it imports. Comments and docstrings do not
+change the hash. Reading these files is faster than loading cached runs. The first line is a
+checksum of the rest and of the file's name.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ SHOWS = {
 
 COMMON = ("experiments.measured", "experiments.seeds")
 """Modules that compute numbers of every paper: quotients, and statistics over seeds."""
+
+SHARED = ("experiments.random_hosts",)
+"""Modules with changes of scenarios."""
 
 
 def digest(*functions: Callable[..., Any]) -> str:
@@ -70,7 +73,7 @@ def _dependencies(modules: Iterable[str]) -> set[str]:
     while waiting:
         name = waiting.pop()
         of_paper = name.startswith("experiments.") and name.count(".") > 1
-        if name in visited or not (of_paper or name in COMMON) or not _file(name).exists():
+        if name in visited or not (of_paper or name in COMMON + SHARED) or not _file(name).exists():
             continue
         visited.add(name)
         for node in ast.walk(ast.parse(_file(name).read_bytes())):

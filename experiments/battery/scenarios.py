@@ -1,10 +1,9 @@
 """The scenarios of the battery, by kind, and the noise that removes phase effects of equal packets.
 
 Equal packets keep their order of arrival at a full buffer, so that some flows win or starve in a
-whole run (S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched gateways",
-Internetworking 3(3), 1992). `phase_free` breaks the order as they advise: hosts take up to one
-packet time of the bottleneck for each packet, and round trips differ by 5 %. Every model runs the
-same scenario.
+whole run (experiments/random_hosts.py). `phase_free` breaks the order: hosts take up to one packet
+time of the bottleneck for each packet, and round trips differ by 5 %. Every model runs the same
+scenario.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import networkx as nx
 import numpy as np
 
 import tcpcc as tc
+from experiments.random_hosts import packet_time
 
 PACKET = 8000  # bits of a data packet
 HOP = 0.005  # s, one-way delay of a shared link
@@ -335,7 +335,7 @@ def phase_free(scenario: tc.Scenario, seed: int, noise: float = 1.0) -> tc.Scena
         seed: seed of starts, of the noise and of the order in which flows get their round trips.
         noise: longest processing time of a packet, in packet times of the slowest link.
     """
-    packet = PACKET / min(link.rate for link in scenario.net.links)
+    longest = noise * packet_time(scenario)
     single = scenario.replace(seed=seed).resolve()
     tcp = [k for k, flow in enumerate(single.flows) if flow.is_tcp]
     draw = np.random.default_rng(seed)
@@ -351,7 +351,7 @@ def phase_free(scenario: tc.Scenario, seed: int, noise: float = 1.0) -> tc.Scena
             spec.replace(
                 name=flow.name,
                 access_delay=(spec.access_delay or 0.0) + shares[k] * rtt / 2,
-                processing=noise * packet,
+                processing=longest,
                 background=len(flows) % 2 == 1,
             )
         )

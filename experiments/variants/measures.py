@@ -67,9 +67,12 @@ MEASURES: Mapping[str, Measure] = {
         " value",
         ALONE,
     ),
+    "width": Measure(
+        "averaging", "s", "width of the window over which rates are averaged (`Run.averaging_time`)"
+    ),
 }
 MAIN = ("fair", "jain", "utilization", "ratio")
-TIMES = tuple(name for name, m in MEASURES.items() if m.unit == "s")
+TIMES = tuple(name for name, m in MEASURES.items() if not math.isnan(m.limit))
 
 
 def of_sharing(run: tc.Run) -> dict[str, float]:
@@ -80,6 +83,7 @@ def of_sharing(run: tc.Run) -> dict[str, float]:
         "delta": run.delta_fair_time(start, before=n.LEAVE),
         "joins": run.settling_time("second", before=n.LEAVE),
         "leaves": run.settling_time("first", n.LEAVE, cycles=1),  # alone, it loses in no turns
+        "width": run.averaging_time(start, n.LEAVE),
         "jain": run.jain_index(n.SETTLED, n.LEAVE),
         "utilization": run.utilization(after=n.WARM_UP),
     }

@@ -1,8 +1,8 @@
 """The networks, and the two scenarios that every controller runs in each of them.
 
 All flows have packets of 1500 bytes and `SENDER`, the sender of today without HyStart++, so that
-each controller starts by its own rules. XCP needs its own routers, and gets them with the same
-buffers; it is left out where the queue is RED.
+each controller starts by its own rules. Hosts take random times. XCP needs its own routers, and
+gets them with the same buffers; it is left out where the queue is RED.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import tcpcc as tc
+from experiments.random_hosts import with_random_hosts
 from tcpcc.errors import ScenarioError
 
 PACKET = 1500  # bytes
 SENDER = tc.Transport(slow_start_rule=False)
 SPREAD = 1.0
-"""s, over which starts are random: more than a round trip, so that seeds differ in phase."""
+"""s, over which starts are random: more than a round trip."""
 
 INTERVAL = 0.1
 """s, width of the bins of a record."""
@@ -86,7 +87,7 @@ def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenar
     Args:
         controller: name of a registered controller.
         network: name in `NETWORKS`, or a setting.
-        seed: seed of the starts, and of RED.
+        seed: seed of the starts, of the times in hosts, and of RED.
 
     Raises:
         ScenarioError: XCP with RED.
@@ -97,9 +98,9 @@ def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenar
         controller, start=JOIN, stop=LEAVE, name="second",
         access_delay=_setting(network).further or None, **common,
     )  # fmt: skip
-    return tc.Scenario(
-        _net(controller, network), [first, second], duration=END, interval=INTERVAL, seed=seed
-    )
+    net = _net(controller, network)
+    scenario = tc.Scenario(net, [first, second], duration=END, interval=INTERVAL, seed=seed)
+    return with_random_hosts(scenario)
 
 
 def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenario:
@@ -120,7 +121,8 @@ def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Sc
         for k, delay in enumerate((0.0, further) if further else (0.0,))
         for role, kind in (("variant", controller), ("reno", "reno"))
     ]
-    return tc.Scenario(_net(controller, network), flows, duration=BESIDE_END, seed=seed)
+    scenario = tc.Scenario(_net(controller, network), flows, duration=BESIDE_END, seed=seed)
+    return with_random_hosts(scenario)
 
 
 def _setting(network: str | Setting) -> Setting:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.harness import HERE
 from experiments.variants import references
-from experiments.variants.measures import MAIN, MEASURES
+from experiments.variants.measures import MAIN, MEASURES, TIMES
 from experiments.variants.networks import NETWORKS
 from experiments.variants.references import Key, Reference
 from experiments.variants.tables import (
@@ -50,7 +50,6 @@ NEAR = 0.03
 """Distance of Jain's index from the level of `fair_time` that decides about a time to fair."""
 
 CAUSES = {
-    "phases": "phase effects",
     "windows": "small windows",
     "victim": "choice of the dropped packet",
     "level": "near the level",
@@ -60,7 +59,7 @@ CAUSES = {
 
 
 class Shown(NamedTuple):
-    """A cell of a table: text, half width of the interval, and colour 0 (best) to 4."""
+    """A cell of a table: text, half width of the interval, and `level`."""
 
     text: str
     spread: str
@@ -68,11 +67,10 @@ class Shown(NamedTuple):
 
 
 def level(measure: str, value: float) -> int:
-    """Colour of a value, 0 (best) to 4."""
-    definition = MEASURES[measure]
-    good = goodness(measure, value / definition.limit if definition.unit == "s" else value)
-    bounds = LEVELS["s" if definition.unit == "s" else measure]
-    return sum(good < bound for bound in bounds)
+    """Colour of a value, 0 (best) to 4; -1 if no value is better than another."""
+    good = goodness(measure, value / MEASURES[measure].limit if measure in TIMES else value)
+    bounds = LEVELS.get("s" if measure in TIMES else measure)
+    return -1 if bounds is None else sum(good < bound for bound in bounds)
 
 
 def cell(measure: str, entry: Entry) -> Shown:
@@ -121,8 +119,6 @@ def cause(table: Table, key: Key, known: Mapping[Key, Reference]) -> tuple[str, 
     """
     network, controller, measure = key
     reference = known.get(key)
-    if reference and references.by_phases(table, key, reference):
-        return "phases", f"packets without phases: {_entry_text(measure, reference.phases)}"
     if reference and references.by_windows(table, key, reference):
         both = " and ".join(_entry_text(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
         return "windows", f"with larger windows: {both}"
@@ -156,6 +152,7 @@ def page(table: Table) -> str:
     )  # fmt: skip
     text = templates.get_template("variants.md").render(
         headline=headline(table),
+        near=_near(table),
         same=same,
         networks=NETWORKS,
         measures=MEASURES,
@@ -194,6 +191,16 @@ def page(table: Table) -> str:
         times=references.TIMES,
     )
     return re.sub(r"\n\s*\n(?=</?t)", "\n", text)  # a blank line would end the HTML
+
+
+def _near(table: Table) -> int:
+    """Number of means of fluid that agree with packets without their intervals."""
+    return sum(
+        agree(m, *(table[*key[:2], of].entries[m]._replace(half_width=0.0) for of in MODELS))
+        for key, row in table.items()
+        if key[2] == "fluid" and row.entries
+        for m in MAIN
+    )
 
 
 class Sortable:

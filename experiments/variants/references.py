@@ -1,11 +1,8 @@
 """Runs that tell why fluid differs from packets: each takes one property of packets away.
 
-- `phases`: hosts take a random time to send a packet, up to its transmission time on the
-  bottleneck. This removes the fixed order of arrival at a full buffer (S. Floyd, V. Jacobson, "On
-  traffic phase effects in packet-switched gateways", 1992).
 - `windows`: rate and buffer are `TIMES` times as large, so that windows have many packets.
-- `victim`: as `phases`, and a full drop-tail buffer drops the packet at its head: of any flow, not
-  of the one whose window has just grown (`experiments.differences`).
+- `victim`: in packets a full drop-tail buffer drops the packet at its head: of any flow, not of the
+  one whose window has just grown (`experiments.differences`).
 
 A difference between the models that such a run takes away has this property as its cause. The
 numbers are stored in experiments/data/variants_references.csv, for the differences of the stored
@@ -22,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tcpcc as tc
-from experiments.differences import with_drops_at_the_head, with_random_hosts
+from experiments.differences import with_drops_at_the_head
 from experiments.published import DATA
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing
@@ -43,10 +40,9 @@ Key = tuple[str, str, str]
 
 
 class Reference(NamedTuple):
-    """Numbers of one measure without phases, with larger windows, and of packets with drops at the
-    head; None if not simulated."""
+    """Numbers of one measure with larger windows, and of packets with drops at the head; None if
+    not simulated."""
 
-    phases: Entry
     packet: Entry | None = None
     fluid: Entry | None = None
     victim: Entry | None = None
@@ -85,12 +81,6 @@ def _of(table: Table, key: Key) -> tuple[Entry, Entry]:
     return packet.entries[measure], fluid.entries[measure]
 
 
-def by_phases(table: Table, key: Key, known: Reference) -> bool:
-    """Whether phases cause a difference: without them packets agree with fluid."""
-    before = _of(table, key)
-    return removes(before, (known.phases, before[1]), key[2])
-
-
 def by_windows(table: Table, key: Key, known: Reference) -> bool:
     """Whether small windows cause a difference: with larger ones packets agree with fluid."""
     if known.packet is None or known.fluid is None:
@@ -110,8 +100,8 @@ def by_victim(table: Table, key: Key, known: Reference) -> bool:
 def simulate(
     table: Table, keys: Iterable[Key] | None = None, *, progress: bool | None = None
 ) -> dict[Key, Reference]:
-    """Simulate the references of differences; `windows` only where phases are not the cause, and
-    `victim` only with drop-tail and where neither is.
+    """Simulate the references of differences; `victim` only with drop-tail and where small windows
+    are not the cause.
 
     Args:
         table: the table of means.
@@ -119,24 +109,17 @@ def simulate(
         progress: show a progress bar. Default: on a terminal only.
     """
     chosen = list(far_apart(table) if keys is None else keys)
-    plain = _numbers(chosen, SEEDS, "packet", _with_random_hosts, progress)
-    references = {key: Reference(plain[key]) for key in chosen}
-    rest = [
-        key for key in chosen
-        if not by_phases(table, key, references[key]) and larger(key[0]).rate <= LARGEST
-    ]  # fmt: skip
+    references = dict.fromkeys(chosen, Reference())
+    rest = [key for key in chosen if larger(key[0]).rate <= LARGEST]
     models = [
         _numbers(rest, WINDOWS_SEEDS, model, _larger, progress) for model in ("packet", "fluid")
     ]
-    references |= {
-        key: references[key]._replace(packet=models[0][key], fluid=models[1][key]) for key in rest
-    }
+    references |= {key: Reference(models[0][key], models[1][key]) for key in rest}
     left = [
-        key for key in chosen
-        if not by_phases(table, key, references[key])
-        and not by_windows(table, key, references[key])
-        and n.NETWORKS[key[0]].queue is None
-    ]  # fmt: skip
+        key
+        for key in chosen
+        if n.NETWORKS[key[0]].queue is None and not by_windows(table, key, references[key])
+    ]
     at_head = _numbers(left, SEEDS, "packet", _with_drops_at_the_head, progress)
     return references | {key: references[key]._replace(victim=at_head[key]) for key in left}
 
@@ -144,12 +127,8 @@ def simulate(
 Make = Callable[[str, "str | n.Setting", int], tc.Scenario]
 
 
-def _with_random_hosts(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
-    return with_random_hosts(make(controller, network, seed))
-
-
 def _with_drops_at_the_head(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
-    return with_drops_at_the_head(with_random_hosts(make(controller, network, seed)))
+    return with_drops_at_the_head(make(controller, network, seed))
 
 
 def _larger(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:

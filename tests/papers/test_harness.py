@@ -882,6 +882,7 @@ def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, 
     used = number_store._dependencies({"experiments.red_fairness.studies"})
     assert {"experiments.red_fairness.scenarios", *number_store.COMMON} <= used
     assert number_store._dependencies(()) == set(number_store.COMMON)
+    assert number_store._dependencies({"experiments.variants.networks"}) > set(number_store.SHARED)
     assert not any(name.startswith("experiments.tcp_fusion") for name in used)
     item = experiments.papers()["quick_vegas"].items["table_1"]
     before = item.code

@@ -9,7 +9,7 @@ import pytest
 import experiments
 import tcpcc as tc
 from experiments import variants
-from experiments.differences import with_drops_at_the_head, with_random_hosts
+from experiments.differences import with_drops_at_the_head
 from experiments.harness import CACHE, numbers_of
 from experiments.variants import figures, measures, networks, page, references, tables
 from tcpcc.controllers import CONTROLLERS
@@ -92,11 +92,11 @@ def test_every_controller_is_in_every_network_and_model_or_has_a_reason(table):
 def test_numbers_are_possible(table):
     for row in table.values():
         for m, entry in row.entries.items():
-            if measures.MEASURES[m].unit == "s":
+            if m in measures.TIMES:
                 assert 0 <= entry.mean <= measures.MEASURES[m].limit + 1e-9
                 assert entry.mean < measures.MEASURES[m].limit or entry.never == entry.seeds
             else:
-                top = {"jain": 1, "utilization": 1 + 1e-9, "ratio": math.inf}[m]
+                top = {"jain": 1, "utilization": 1 + 1e-9}.get(m, math.inf)
                 assert {"jain": 0.5}.get(m, 0) - 1e-9 <= entry.mean <= top
 
 
@@ -106,6 +106,34 @@ def test_reno_beside_reno_has_a_ratio_of_one(table):
         for model in tables.MODELS:
             ratio = table[network, "reno", model].entries["ratio"]
             assert abs(ratio.mean - 1) < max(ratio.half_width, 0.1), (network, model)
+
+
+@pytest.mark.parametrize("make", [networks.sharing, networks.beside_reno])
+def test_hosts_take_up_to_one_packet_time_of_the_link(make):
+    for network in ("small", "large", references.larger("small")):
+        rate = networks.NETWORKS[network].rate if isinstance(network, str) else network.rate
+        times = [flow.processing for flow in make("cubic", network).flows]
+        assert times == [pytest.approx(8 * networks.PACKET / (rate * 1e6))] * 2
+
+
+@pytest.mark.papers
+def test_intervals_hold_for_further_seeds():
+    """Of the ratio in the shallow buffer: 5 of 20 seeds and the 15 others."""
+    seeds = range(1, 21)
+    controllers = sorted({key[1] for key in tables.distinct(tables.sample())})
+    scenarios = [networks.beside_reno(c, "shallow", seed) for c in controllers for seed in seeds]
+    runs = tc.sweep(scenarios, measures.of_beside_reno, progress=False)
+    ratios = runs["ratio"].to_numpy().reshape(len(controllers), len(seeds))
+    inside = []
+    for of in ratios:
+        for k in range(0, len(seeds), 5):
+            few, others = (
+                tables.entry("ratio", x) for x in (of[k : k + 5], np.delete(of, range(k, k + 5)))
+            )
+            room = math.hypot(few.half_width, others.half_width)
+            inside.append(abs(few.mean - others.mean) <= room)
+    assert len(inside) == 192
+    assert np.mean(inside) == pytest.approx(0.97, abs=0.01)
 
 
 # Means
@@ -181,12 +209,24 @@ def test_those_that_are_reno_without_marks_or_subflows_have_no_rank(table):
 # What the page says of two rows
 
 
-def test_vegas_a_stays_at_two_packets_after_the_other_flow_has_left():
-    run = tc.simulate(networks.sharing("vegas_a", "deep", 1))
-    late = run.data.isel(flow=0).sel(time=slice(320, None))
-    assert set(late["cwnd"].values) == {2.0}
-    assert late["rtt"].values == pytest.approx(float(run.data["base_rtt"][0]))
-    assert run.throughput(320).values[0] == pytest.approx(0.3e6, rel=0.05)
+def test_in_one_seed_copa_never_leaves_the_overflow_of_its_start_and_reno_starves(table):
+    if tables.elsewhere():
+        pytest.skip("stored on another platform, where rounding may decide another seed")
+    scenario = networks.beside_reno("copa", "small", 2)
+    copa, reno = scenario.flows
+    run = tc.simulate(scenario)
+    late, early = run.data["start"].values
+    assert late - early == pytest.approx(0.06, abs=0.005)
+    assert measures.of_beside_reno(run)["ratio"] == pytest.approx(958, abs=1)
+    assert run.loss_rate().values[0] == pytest.approx(0.5, abs=0.05)
+    window = run.data["cwnd"].isel(flow=0).sel(time=slice(40, None))
+    assert float(window.mean()) == pytest.approx(66, abs=1)
+    first = scenario.replace(flows=[copa.replace(jitter=0), reno])
+    assert measures.of_beside_reno(tc.simulate(first))["ratio"] == pytest.approx(0.25, abs=0.01)
+    others = [networks.beside_reno("copa", "small", seed) for seed in tables.SEEDS if seed != 2]
+    ratios = [measures.of_beside_reno(tc.simulate(one))["ratio"] for one in others]
+    assert ratios == pytest.approx([0.25] * 4, abs=0.01)
+    assert table["small", "copa", "packet"].entries["ratio"].mean == pytest.approx(192, abs=0.5)
 
 
 def test_quick_vegas_bursts_after_a_repair_and_times_out_in_a_shallow_buffer():
@@ -253,10 +293,10 @@ def test_times_differ_where_the_index_is_near_its_level_in_one_model(table, caus
         assert min(abs(one["jain"].mean - 0.95) for one in (packet, fluid)) <= 0.03
 
 
-def test_many_differences_have_a_cause(causes):
-    """More than half; docs/variants.md has the numbers."""
+def test_a_third_of_the_differences_has_a_cause(causes):
+    """docs/variants.md has the numbers."""
     assert set(causes.values()) <= set(page.CAUSES)
-    assert sum(which != "" for which in causes.values()) > 0.55 * len(causes)
+    assert sum(which != "" for which in causes.values()) > len(causes) / 3
 
 
 def cuts(run, flow):
@@ -277,8 +317,41 @@ def test_in_packets_each_growing_flow_loses_in_an_overflow_but_in_fluid_one_is_d
         first, reno = (cuts(run, flow) for flow in run.flows)
         assert first.size > 20
         shares[model] = np.mean([np.abs(reno - time).min() < 0.3 for time in first])
-    assert shares["packet"] == 1
+    assert shares["packet"] > 0.9
     assert shares["fluid"] < 0.75
+
+
+@pytest.mark.parametrize(
+    ("controller", "network", "packet", "fluid"),
+    [
+        ("westwood", "large", 0.80, 0.67),
+        ("westwood", "red", 0.92, 0.65),
+        ("westwood_abse", "large", 0.81, 0.67),
+        ("westwood_abse", "red", 0.97, 0.65),
+        ("westwood_plus", "large", 0.67, 0.67),
+        ("westwood_plus", "red", 0.67, 0.65),
+    ],
+)
+def test_a_loss_leaves_westwood_more_of_its_window_in_packets(controller, network, packet, fluid):
+    scenario = networks.beside_reno(controller, network, 1).replace(interval=0.02)
+    for model, left in (("packet", packet), ("fluid", fluid)):
+        of_flow = tc.simulate(scenario, model=model).data.isel(flow=0).sel(time=slice(40, None))
+        threshold, window = of_flow["ssthresh"].values, of_flow["cwnd"].values
+        at = np.flatnonzero(threshold[1:] != threshold[:-1])
+        of_window = [threshold[k + 1] / window[k - 3 : k + 1].max() for k in at if k >= 3]
+        assert np.median(of_window) == pytest.approx(left, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("network", "controller", "smaller"),
+    [("shallow", "westwood_plus", 4.3), ("small", "bic_2004", 6.0)],
+)
+def test_with_half_the_step_fluid_has_another_ratio(table, network, controller, smaller):
+    scenarios = [networks.beside_reno(controller, network, seed) for seed in tables.SEEDS]
+    runs = [tc.simulate(scenario, model="fluid", steps=40) for scenario in scenarios]
+    ratio = np.mean([measures.of_beside_reno(run)["ratio"] for run in runs])
+    assert ratio == pytest.approx(smaller, abs=0.1)
+    assert ratio > 1.5 * table[network, controller, "fluid"].entries["ratio"].mean
 
 
 def test_with_drops_at_the_head_packets_have_the_ratio_of_fluid():
@@ -305,23 +378,19 @@ def test_a_cause_takes_the_difference_away():
 
 
 def test_a_difference_without_references_is_not_traced(table):
-    key = ("unlike", "cubic", "jain")
-    assert page.cause(table, key, references.stored())[0] == "phases"
+    key = ("large", "bic_2004", "ratio")
+    assert page.cause(table, key, references.stored())[0] == "victim"
     assert page.cause(table, key, {})[0] == ""
 
 
-def test_references_have_the_same_flows_and_starts():
-    scenario = networks.sharing("reno", "unlike", 2)
-    noisy = with_random_hosts(scenario)
-    assert [f.replace(processing=0) for f in noisy.flows] == list(scenario.flows)
-    assert {f.processing for f in noisy.flows} == {8 * networks.PACKET / 10e6}
+def test_with_larger_windows_rate_buffer_and_thresholds_are_ten_times_as_large():
     large = references.larger("red")
     assert (large.rate, large.buffer, large.delay) == (100, 1340, 0.04)
     assert dict(large.queue.params)["max_thresh"] == 500
 
 
 EXAMPLES = [
-    ("unlike", "reno", "jain"), ("unlike", "bic", "ratio"), ("small", "tahoe", "ratio"),
+    ("unlike", "bic", "jain"), ("red", "yeah", "ratio"), ("small", "tahoe", "ratio"),
     ("large", "bic_2004", "ratio"),
 ]  # fmt: skip
 
@@ -336,8 +405,15 @@ def test_references_are_those_stored(table, key):
         assert one == (None if other is None else pytest.approx(other, rel=1e-6, nan_ok=True))
 
 
-def test_vegas_is_fair_to_the_same_degree_in_both_models(table):
-    """An example: its windows keep alpha to beta packets queued, so shares stay where they are."""
-    packet, fluid = (table["large", "vegas", m].entries for m in ("packet", "fluid"))
-    assert packet["jain"].mean == pytest.approx(fluid["jain"].mean, rel=0.1)
-    assert packet["fair"].never == fluid["fair"].never == 0
+@pytest.mark.parametrize("controller", ["vegas", "vegas_plus"])
+def test_vegas_is_as_fair_as_in_fluid_with_a_tenth_of_the_random_times(table, controller):
+    """Its windows keep alpha to beta packets queued, so that shares stay where they are."""
+    scenario = networks.sharing(controller, "large", 1)
+    quiet = scenario.jittered(processing=scenario.flows[0].processing / 10)
+    index = measures.of_sharing(tc.simulate(quiet))["jain"]
+    packet, fluid = (table["large", controller, m].entries["jain"].mean for m in tables.MODELS)
+    assert packet < 0.8
+    assert index == pytest.approx(1, abs=0.005)
+    assert index == pytest.approx(fluid, rel=0.05)
+    in_fluid = measures.of_sharing(tc.simulate(quiet, model="fluid"))["jain"]
+    assert in_fluid == pytest.approx(fluid, rel=0.05)

@@ -447,3 +447,13 @@ def test_a_flow_that_comes_from_another_link_loses_too(model):
     enter = tc.Flow("reno", source="r1", target="r2", jitter=2, count=4)
     run = tc.simulate(tc.Scenario(net, [through, enter], duration=120), model)
     assert run.goodput(after=10).values[0] < run.goodput(after=10).values[1:].min()
+
+
+def test_a_rest_of_rounding_does_not_postpone_the_timer():
+    """At a loss rate of 0.1 windows are so small that only the timer goes on; once a rest of 1e-12
+    packets that came back every round trip had stopped a flow for ever."""
+    net = tc.dumbbell("20 Mbps", "20 ms", 200, loss=0.1)
+    for seed in range(8):
+        flow = tc.Flow("newreno", recovery="newreno")
+        run = tc.simulate(tc.Scenario(net, [flow], duration=300, seed=seed), "fluid")
+        assert run.data.delivered.sel(time=slice(200, None)).sum() > 2000

@@ -264,7 +264,7 @@ def test_compound_loss_every_nth_packet():
 
 
 @pytest.mark.parametrize("p", [3e-4, 1e-3])
-@PACKETS_AND_TRAINS
+@EVERY_MODEL
 def test_compound_obeys_its_response_function(model, p):
     """Mean window 0.2553 / p^0.8 without queueing, over six seeds, whose spread is stated. The law
     is for losses at equal distances; independent ones, of the same W^k, add 2 % by themselves."""

@@ -1,6 +1,6 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
-(5)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
+(2)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
 (6)  a packet is dropped         whenever the backlog exceeds the buffer: at the first link of all
                                  paths one by which a window has grown, else drawn from the
                                  arrivals, or beside paced flows the one that arrives then

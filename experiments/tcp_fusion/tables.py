@@ -251,7 +251,7 @@ def models(runs: Runs) -> Cells:
 def root_law(losses: np.ndarray) -> np.ndarray:
     """Goodput of Reno by the square-root law, Mb/s, limited by the link's rate.
 
-    With an ACK for every second packet the law is 1.22/sqrt(2p) packets per RTT of 40 ms.
+    With an ACK for every second packet the law is sqrt(3/(4p)) packets per RTT of 40 ms.
     """
     base = s.laboratory(["Reno"], seed=1).resolve()
     rate = base.links[0].rate * (s.PACKET - s.HEADER) / s.PACKET

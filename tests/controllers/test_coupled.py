@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from by_hand import rules_of
-from every_model import EVERY_MODEL, simulate_in
+from every_model import PACKETS_AND_TRAINS, simulate_in
 from test_controller_battery import Path
 
 import tcpcc as tc
@@ -161,7 +161,7 @@ def test_between_two_bottlenecks_it_takes_the_best_of_both_at_most(name):
     assert rates[1] < rates[3:].mean()
 
 
-@EVERY_MODEL
+@PACKETS_AND_TRAINS
 @pytest.mark.parametrize(("name", "share"), [("reno", 0.667), ("lia", 0.56), ("balia", 0.54)])
 def test_at_a_shared_bottleneck_a_connection_of_two_paths_does_little_harm(name, share, model):
     """Share of the link beside one Reno, which gets a third of it without coupling; mean of four

@@ -465,7 +465,7 @@ def send_fluid(w, f, now, acked):
         f.first_sent = now
     f.sent += amount
     if f.on_send != 0 and amount > 0:
-        report_sent(f, now, amount, repaired)
+        report_sent_fluid(f, now, amount, repaired)
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)
     if f.n_history > 0:
@@ -480,7 +480,7 @@ def send_fluid(w, f, now, acked):
 
 
 @not_inlined
-def report_sent(f, now, amount, repaired):
+def report_sent_fluid(f, now, amount, repaired):
     """Call ``on_send`` for `amount` packets, of which `repaired` are retransmissions."""
     sampled_at = f.sampled_at
     a = fill_common(f, now)

@@ -53,9 +53,10 @@ def test_own_links_carry_one_packet():
 
 @pytest.mark.parametrize("queue", [None, RED])
 def test_representatives_are_nearly_all_flows(queue):
-    """Losses and mean queue within 5 %, in the mean of five runs with fewer senders."""
+    """Losses within 5 %, mean queue within 4 %, in the mean of five runs with fewer senders. Hosts
+    take random times: equal flows lose in phase, fewer senders do not."""
     scenario = crowd(1000, "500 Mbps", queue and {**queue, "min_thresh": 1500, "max_thresh": 6000},
-                     buffer=9000 if queue else 1875)  # fmt: skip
+                     buffer=9000 if queue else 1875, processing="16 us")  # fmt: skip
     all_of_them = tc.simulate(scenario, "fluid", senders=1000)
     few = [tc.simulate(scenario.replace(seed=k), "fluid", senders=100) for k in range(1, 6)]
     assert (len(few[0].data.flow), len(all_of_them.data.flow)) == (100, 1000)
@@ -65,7 +66,7 @@ def test_representatives_are_nearly_all_flows(queue):
 
     assert np.mean([lost(run) for run in few]) == pytest.approx(lost(all_of_them), rel=0.05)
     waiting = np.mean([late(run, "queue") for run in few])
-    assert waiting == pytest.approx(late(all_of_them, "queue"), rel=0.05)
+    assert waiting == pytest.approx(late(all_of_them, "queue"), rel=0.04)
     utilization = np.mean([run.utilization(after=6) for run in few])
     assert utilization == pytest.approx(all_of_them.utilization(after=6), abs=0.005)
 

@@ -126,10 +126,8 @@ def take_arrivals(w, x):
                 count_arrivals(w, x, first + i, cell.value * hop.draws)
             if hop.owed > 0 and cell.value > 0:
                 pay_owed(w, x, hop, cell)
-            grew = number_at(grown, i * column)
-            if grew.value > 0:
-                hop.growth = grew.value + (hop.growth if is_full else 0.0)
-                grew.value = 0.0
+            if x.entry != 0:
+                count_growth(hop, number_at(grown, i * column), is_full)
             amount = cell.value
             drawn = amount * hop.draws
             if hop.from_outside != 0:
@@ -149,6 +147,14 @@ def take_arrivals(w, x):
     if packets > 0:
         x.size = bits / packets / BITS
     return packets
+
+
+@compiled
+def count_growth(hop, grew, is_full):
+    """Add the fluid by which a window has grown to what has grown since the buffer is full."""
+    if grew.value > 0:
+        hop.growth = grew.value + (hop.growth if is_full else 0.0)
+        grew.value = 0.0
 
 
 @compiled

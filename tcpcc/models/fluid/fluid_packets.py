@@ -24,6 +24,7 @@ from tcpcc.models.fluid.fluid_inner import BITS, inner_queue_of, store_packet, t
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
 from tcpcc.models.fluid.fluid_records import (
     LEAST,
+    ROUNDING,
     flow_at,
     hop_at,
     hop_cell,
@@ -38,8 +39,6 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.header_layout import hide_words, note_words
 from tcpcc.models.notes import note_state
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
-
-ROUNDING = 1e-9  # packets
 
 ECT0, ECT1, CE = 2.0, 1.0, 3.0  # ECN field as a number (RFC 3168, section 5)
 

@@ -15,6 +15,7 @@ from tcpcc.models.queue_memory import QUEUE_FIELDS
 
 NUMBER = 8  # bytes
 LEAST = 1e-12  # packets; less is rounding error
+ROUNDING = 1e-9  # packets; rounding error of counts of all that was sent
 SPARE = 8  # numbers after a column: columns a power of two apart would compete in the cache
 BETWEEN = SPARE + 1  # from a ring's mask to the length of a column
 

@@ -18,7 +18,7 @@ detection needs, or because a retransmission is lost.
 
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
-from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, SENT_BY, then
+from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, ROUNDING, SENT_BY, then
 from tcpcc.models.fluid.fluid_sample import (
     fill_common,
     history_of,
@@ -33,7 +33,6 @@ from tcpcc.transport.sample import apply_rule
 
 SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, GO_BACK_N = range(len(LAWS))
 
-ROUNDING = 1e-9  # packets; a rest that comes back every round trip restarts no timer
 HALF = 0.5  # packets; holes are whole packets
 
 
@@ -156,7 +155,7 @@ def repair_losses(w, f, now, a):
             in_order = min(a, max(f.high_ack - max(f.recover, f.repairs_until, f.repair_at), 0.0))
         if f.pending > 0:
             in_order = min(in_order, before_loss(f, a))
-    if in_order > ROUNDING:
+    if in_order > ROUNDING:  # a rest that comes back every round trip restarts no timer
         if f.phase == OPEN:  # not by the ACK of a retransmission (Karn's rule)
             f.backoff = 1.0
         f.timer_from = now

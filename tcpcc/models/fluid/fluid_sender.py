@@ -22,6 +22,7 @@ from tcpcc.models.fluid.fluid_records import (
     FINISHED,
     NUMBER,
     OPENING,
+    ROUNDING,
     RUNNING,
     WAITING,
     flow_cell,
@@ -59,7 +60,6 @@ from tcpcc.transport.flow_record import CBR, OPEN, RECOVERY, window_at
 from tcpcc.transport.rules import apply_cut, apply_growth, is_limited, pause
 from tcpcc.transport.sample import apply_rule
 
-ROUNDING = 1e-9  # packets
 NEVER = 10**18  # steps
 
 
@@ -519,7 +519,7 @@ def leave_host(w, f, amount, grown):
         h = index_at(f.route, 0).at
         x = queue_at(w.queues, hop_at(w.hops, h).queue)
         put_fluid(x, w.k + f.to_first, h, amount)
-        if grown > ROUNDING:
+        if x.entry != 0 and grown > ROUNDING:
             hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
         return
     f.reached += amount

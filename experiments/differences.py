@@ -15,8 +15,9 @@ open. A difference is gone when the models are within 10 %; chance does not coun
 - `recovery and windows`: both together.
 - `victim`: as `phases`, and in packets a full drop-tail buffer drops the packet at its head. ACKs
   clock senders, so that each departure makes room for one arrival. The packet that finds the buffer
-  full is the one by which a window has grown: in an overflow every flow that grows loses. The fluid
-  model draws the flow in proportion to arrivals; the packet at the head is of any flow, too.
+  full is the one by which a window has grown: in an overflow every flow that grows loses. With
+  random times in hosts the fluid model draws the flow in proportion to arrivals; the packet at the
+  head is of any flow, too.
 
 experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
 `phases` if none does); the papers' pages name it as the cause (`experiments.published`).

@@ -202,9 +202,9 @@ CAUSES = {
         _CHECK,
     ),
     "victim": Cause(
-        "Whose packet is dropped: in an overflow each flow whose window grows loses a packet; the "
-        "fluid model draws the flow in proportion to arrivals. With random times in hosts and a "
-        "buffer that drops at its head, packets agree with fluid.",
+        "Whose packet is dropped: in an overflow each flow whose window grows loses a packet. With "
+        "random times in hosts the fluid model draws the flow in proportion to arrivals, and packets "
+        "agree with it if the buffer drops at its head.",
         _CHECK,
     ),
     "not tried": Cause(f"{NOT_TRACED}: no experiment was made."),

@@ -203,8 +203,8 @@ CAUSES = {
     ),
     "victim": Cause(
         "Whose packet is dropped: in an overflow each flow whose window grows loses a packet. With "
-        "random times in hosts the fluid model draws the flow in proportion to arrivals, and packets "
-        "agree with it if the buffer drops at its head.",
+        "random times in hosts the fluid model draws the flow in proportion to arrivals, and "
+        "packets agree with it if the buffer drops at its head.",
         _CHECK,
     ),
     "not tried": Cause(f"{NOT_TRACED}: no experiment was made."),

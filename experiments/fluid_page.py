@@ -1,11 +1,12 @@
 """Tables of docs/fluid.md, fluid beside packets: ``python -m experiments.fluid_page``.
 
-Writes each table into the page, below the comment that names it. Some five CPU minutes.
+Writes each table into the page, below the comment that names it. A CPU minute.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,12 +16,13 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.random_hosts import with_random_hosts
+from tcpcc.errors import ModelWarning
 from tcpcc.queues import QUEUES, QueueSpec
 
 PAGE = Path(__file__).parents[1] / "docs" / "fluid.md"
 MODELS = ("packet", "fluid")
 NEAR = 0.1
-RATE, DELAY, PIPE = 20e6, 0.03, 100  # b/s, s, packets
+RATE, DELAY, PIPE = 20e6, 0.03, 150  # b/s, s, packets
 
 Measure = Callable[[tc.Run], float]
 
@@ -44,7 +46,9 @@ class Difference(NamedTuple):
 
 def differences(case: Comparison) -> list[Difference]:
     """Both models' measures."""
-    runs = {m: [tc.simulate(one, m) for one in case.scenarios] for m in MODELS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        runs = {m: [tc.simulate(one, m) for one in case.scenarios] for m in MODELS}
     found = []
     for quantity, measure in case.measures.items():
         packets, fluid = (float(np.mean([measure(run) for run in runs[m]])) for m in MODELS)
@@ -102,7 +106,7 @@ def of_queues() -> Iterator[Comparison]:
     ]
     for queue, kind, ecn in [*kinds, *ECN, ("xcp_router", "xcp", "off")]:
         flows = [tc.Flow(kind, jitter=1.0, transport=tc.Transport(ecn=ecn))] * 4
-        net = tc.dumbbell(RATE, DELAY, 75, queue=queue)
+        net = tc.dumbbell(RATE, DELAY, PIPE // 2, queue=queue)
         each = seeds(tc.Scenario(net, flows, duration=60))
         name = queue if isinstance(queue, str) else queue.name
         title = f"`{name}`, `{kind}`" + ("" if ecn == "off" else " with ECN")
@@ -111,23 +115,36 @@ def of_queues() -> Iterator[Comparison]:
 
 
 def table_of_queues() -> list[str]:
+    """What differs."""
+    return table("queue, controller", of_queues())
+
+
+def table(title: str, cases: Iterable[Comparison]) -> list[str]:
     """What differs by more than a tenth."""
-    lines = ["| queue, controller | quantity | packets | fluid | ratio |", "|---|---|--:|--:|--:|"]
-    for one in compared(of_queues()):
+    return [
+        f"| {title} | quantity | packets | fluid | ratio |",
+        "|---|---|--:|--:|--:|",
+        *rows(cases),
+    ]
+
+
+def rows(cases: Iterable[Comparison]) -> Iterator[str]:
+    """A row for each measure that differs by more than a tenth."""
+    for one in compared(cases):
         most, least = max(one.packets, one.fluid), LEAST.get(one.quantity, 0.0)
         if most > least and abs(one.fluid - one.packets) > NEAR * one.packets:
-            lines.append(f"{start_of(one)} {one.fluid / one.packets:.2f} |")
-    return lines
+            numbers = f"{number(one.packets)} | {number(one.fluid)}"
+            yield f"| {one.title} | {one.quantity} | {numbers} | {one.fluid / one.packets:.2f} |"
 
 
-def start_of(one: Difference) -> str:
-    """The first cells of a row."""
-    return f"| {one.title} | {one.quantity} | {one.packets:.3g} | {one.fluid:.3g} |"
+def number(value: float) -> str:
+    """With three digits."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 # Beside others
 
-BUFFERS = {"1/4": 25, "1/2": 50, "1": 100, "3": 300}
+BUFFERS = {"1/4": PIPE // 4, "1/2": PIPE // 2, "1": PIPE, "3": 3 * PIPE}
 OTHERS = {"cubic": "CUBIC", "newreno": "NewReno"}
 PAIRED = ("bbr", "bbr3", "copa", "swift", "ledbat")
 
@@ -149,12 +166,20 @@ def _of_the_first_two(run: tc.Run) -> float:
 
 def table_of_pairs() -> list[str]:
     """Goodput of the first two, packets / fluid."""
-    lines = [f"| | beside | {' | '.join(BUFFERS)} |", "|---|---|" + "--:|" * len(BUFFERS)]
-    found = compared(of_pairs())
+    return [
+        f"| | beside | {' | '.join(BUFFERS)} |",
+        "|---|---|" + "--:|" * len(BUFFERS),
+        *rows_of_pairs(of_pairs()),
+    ]
+
+
+def rows_of_pairs(cases: Iterable[Comparison]) -> Iterator[str]:
+    """A row for all buffers of a pair."""
+    found = compared(cases)
     for k in range(0, len(found), len(BUFFERS)):
-        values = " | ".join(f"{f.packets:.1f} / {f.fluid:.1f}" for f in found[k : k + len(BUFFERS)])
-        lines.append(f"| {found[k].title} | {found[k].quantity} | {values} |")
-    return lines
+        row = found[k : k + len(BUFFERS)]
+        values = " | ".join(f"{one.packets:.1f} / {one.fluid:.1f}" for one in row)
+        yield f"| {row[0].title} | {row[0].quantity} | {values} |"
 
 
 # Other differences
@@ -169,7 +194,7 @@ def utilization(run: tc.Run) -> float:
 
 def loss_rate(run: tc.Run) -> float:
     """From 20 s on, in per cent."""
-    return 100 * float(run.loss_rate(after=20))
+    return 100 * float(run.drop_rate(after=20))
 
 
 USE = {"utilization": utilization}
@@ -214,12 +239,12 @@ def of_vegas() -> Iterator[Comparison]:
     yield Comparison("Vegas-A after rerouting", [case], measures)
     flow = tc.Flow("quick_vegas", jitter=1.0, packet_size=1500)
     cases = seeds(tc.Scenario(tc.dumbbell("10 Mbps", "40 ms", 7), [flow], duration=100))
-    yield Comparison("Quick Vegas, buffer of 7 packets", cases, USE)
+    yield Comparison("Quick Vegas, 10 Mb/s, buffer of 7 packets", cases, USE)
     flows = [tc.Flow("vegas", jitter=1.0)] * 4
     flows += [tc.Flow("vegas", jitter=1.0, source="right", target="left")] * 4
     cases = seeds(tc.Scenario(tc.dumbbell(RATE, DELAY, PIPE), flows, duration=60))
     measures = {"goodput of all, Mb/s": lambda run: float(run.goodput(after=10).sum()) / 1e6}
-    yield Comparison("4 Vegas flows each way", cases, measures)
+    yield Comparison("4 `vegas` in each direction, buffer of 150 packets", cases, measures)
 
 
 def of_crowds() -> Iterator[Comparison]:
@@ -230,7 +255,7 @@ def of_crowds() -> Iterator[Comparison]:
     ):  # fmt: skip
         net = tc.dumbbell(RATE, DELAY, buffer)
         case = tc.Scenario(net, [tc.Flow(kind, jitter=5.0)] * count, duration=60)
-        title = f"{count} {kind} flows, {RATE / 1e6:g} Mb/s, 60 ms, buffer of {buffer} packets"
+        title = f"{count} `{kind}`, buffer of {buffer} packets"
         measures = {"loss rate, %": loss_rate, "queue, packets": OF_QUEUES["queue"]}
         yield Comparison(title, seeds(case), measures)
 
@@ -241,7 +266,7 @@ def of_random_times() -> Iterator[Comparison]:
     for times in (0.1, 1, 10):
         base = tc.Scenario(tc.dumbbell("10 Mbps", "10 ms", 17), flows, duration=240)
         cases = [with_random_hosts(base.replace(seed=k), times) for k in range(1, 6)]
-        title = f"BIC of 2004 beside Reno, buffer of 17, hosts take up to {times:g} packet times"
+        title = f"BIC of 2004 beside Reno, 20 ms; hosts take up to {times:g} packet times"
         yield Comparison(title, cases, {"goodput / Reno's": _ratio})
 
 
@@ -298,12 +323,8 @@ def _median_time(run: tc.Run) -> float:
 
 
 def table_of_others() -> list[str]:
-    """Each row, whether it differs or not."""
-    lines = ["| scenario | quantity | packets | fluid |", "|---|---|--:|--:|"]
-    return lines + [
-        start_of(one)
-        for one in compared([*of_vegas(), *of_crowds(), *of_random_times(), *of_the_rest()])
-    ]
+    """What differs."""
+    return table("scenario", [*of_vegas(), *of_crowds(), *of_random_times(), *of_the_rest()])
 
 
 TABLES = {"queues": table_of_queues, "pairs": table_of_pairs, "others": table_of_others}

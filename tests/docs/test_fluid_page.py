@@ -1,0 +1,25 @@
+"""docs/fluid.md has what `python -m experiments.fluid_page` writes, in a sample of its tables."""
+
+import itertools
+
+import pytest
+
+from experiments import fluid_page
+
+BBR_BESIDE_CUBIC = len(fluid_page.BUFFERS)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda: fluid_page.rows_of_pairs(itertools.islice(fluid_page.of_pairs(), BBR_BESIDE_CUBIC)),
+        lambda: fluid_page.rows(fluid_page.of_random_times()),
+        lambda: fluid_page.rows(c for c in fluid_page.of_queues() if "step_mark" in c.title),
+    ],
+    ids=["pairs", "random times", "queues"],
+)
+def test_the_page_has_todays_numbers(rows):
+    lines = fluid_page.PAGE.read_text(encoding="utf-8").splitlines()
+    found = list(rows())
+    assert found
+    assert set(found) <= set(lines)

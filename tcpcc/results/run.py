@@ -686,7 +686,8 @@ class Run:
         controllers = [str(name) for name in self.data["controller"].values]
         left_out = self.data["each"].values if "each" in self.data.dims else ()
         chosen = []
-        for name in [flows] if isinstance(flows, str) else flows:
+        is_one = isinstance(flows, str) or not isinstance(flows, Iterable)
+        for name in [flows] if is_one else flows:
             if name in self.flows:
                 chosen.append(name)
             elif name in controllers:

@@ -382,6 +382,10 @@ def test_selection(run):
     assert run.select(["cbr", "cbr3", "vegas1"]) == ["cbr3", "vegas1"]
     with pytest.raises(ScenarioError, match="unknown flow 'vegsa1': did you mean 'vegas1'"):
         run.select("vegsa1")
+    for what in (Flow("vegas"), 0):  # a user's first guesses
+        for measure in (run.select, run.states):
+            with pytest.raises(ScenarioError, match="unknown flow"):
+                measure(what)
 
 
 # Queues and losses

@@ -16,12 +16,14 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.random_hosts import with_random_hosts
+from experiments.records import MODELS, agree
+from experiments.red_fairness.scenarios import dumbbell, flow
+from experiments.variants.measures import of_beside_reno
+from experiments.variants.networks import beside_reno
 from tcpcc.errors import ModelWarning
 from tcpcc.queues import QUEUES, QueueSpec
 
 PAGE = Path(__file__).parents[1] / "docs" / "fluid.md"
-MODELS = ("packet", "fluid")
-NEAR = 0.1
 TIMES = 3  # packet times; with one, phases remain (docs/variants.md)
 RATE, DELAY, PIPE = 20e6, 0.03, 150  # b/s, s, packets
 
@@ -64,7 +66,7 @@ def compared(cases: Iterable[Comparison]) -> list[Difference]:
 
 
 def seeds(scenario: tc.Scenario, n: int = 3) -> list[tc.Scenario]:
-    """A scenario with `n` seeds and random times in hosts, which leave no phases."""
+    """A scenario with `n` seeds and random times in hosts that leave hardly any phases."""
     return [with_random_hosts(scenario.replace(seed=k), TIMES) for k in range(1, n + 1)]
 
 
@@ -133,7 +135,7 @@ def rows(cases: Iterable[Comparison]) -> Iterator[str]:
     """A row for each measure that differs by more than a tenth."""
     for one in compared(cases):
         most, least = max(one.packets, one.fluid), LEAST.get(one.quantity, 0.0)
-        if most > least and abs(one.fluid - one.packets) > NEAR * one.packets:
+        if most > least and not agree(one.packets, one.fluid):
             numbers = f"{number(one.packets)} | {number(one.fluid)}"
             yield f"| {one.title} | {one.quantity} | {numbers} | {one.fluid / one.packets:.2f} |"
 
@@ -201,51 +203,39 @@ def loss_rate(run: tc.Run) -> float:
 USE = {"utilization": utilization}
 
 
-def of_thesis(kind: str, start: float = 0.0, **settings: Any) -> tc.Flow:
-    """A flow with the settings of the thesis on RED."""
-    is_reno = kind == "reno"
-    transport = tc.Transport.ns2(min_rto=1.0, initial_window=2, handshake=is_reno)
-    size: dict[str, Any] = (
-        {"packet_size": 1040, "header": 40, "recovery": "reno"} if is_reno else {}
-    )
-    return tc.Flow(kind, start=start, transport=transport, **size, **settings)
-
-
-def beside_reno(kind: str, **params: Any) -> list[tc.Scenario]:
-    """In the network of the thesis, with random starts and delays."""
-    net = tc.dumbbell("1.5 Mbps", "40 ms", 20, access_rate="10 Mbps", access_delay="0.4 ms")
-    draw = np.random.default_rng(1)
-    cases = []
-    for seed in range(80):
-        start, other, delay = draw.uniform(0, 3), draw.uniform(0, 3), draw.uniform(0, 0.006)
-        reno = of_thesis("reno", other, access_delay=0.0004 + delay)
-        flows = [of_thesis(kind, start, **params), reno]
-        cases.append(tc.Scenario(net, flows, duration=200, seed=seed))
-    return cases
+def beside_reno_in_the_thesis(kind: str, **params: float) -> list[tc.Scenario]:
+    """In the network of Table 3.1 of `red_fairness`, with random starts."""
+    starts = np.random.default_rng(1).uniform(0, 3, (80, 2)).tolist()
+    common: dict[str, Any] = {"small": True, "duration": 200, "params": [params, {}]}
+    return [
+        dumbbell([kind, "reno"], 1.5e6, buffer=20, starts=starts[k], seed=k + 1, **common)
+        for k in range(80)
+    ]
 
 
 def of_vegas() -> Iterator[Comparison]:
     """Vegas and its variants."""
-    title = "beside Reno, 80 random starts and delays"
+    title = "beside Reno, 80 random starts"
     in_kbps = {"throughput, kb/s": throughput(0, 20, 1e3)}
     for kind, name in VEGAS.items():
-        yield Comparison(f"{name} {title}", beside_reno(kind), in_kbps)
-    cases = beside_reno("vegas", alpha=6, beta=8)
+        yield Comparison(f"{name} {title}", beside_reno_in_the_thesis(kind), in_kbps)
+    cases = beside_reno_in_the_thesis("vegas", alpha=6, beta=8)
     yield Comparison(f"Vegas with alpha = 6 {title}", cases, in_kbps)
     net = tc.chain(3, "1 Mbps", ["10 ms", "5 ms", "5 ms"], 50)
     longer = [tc.Change(20, link, delay="100 ms") for link in ("r0>r1", "r1>r0")]
-    flows: list[tc.Flow | tc.CBR] = [of_thesis("vegas_a"), tc.CBR("10 kbps", packet_size=100)]
+    flows: list[tc.Flow | tc.CBR] = [flow("vegas_a"), tc.CBR("10 kbps", packet_size=100)]
     case = tc.Scenario(net, flows, duration=200, changes=longer)
     measures = {"throughput, kb/s": throughput(0, 0, 1e3)}
     yield Comparison("Vegas-A after rerouting", [case], measures)
-    flow = tc.Flow("quick_vegas", jitter=1.0, packet_size=1500)
-    cases = seeds(tc.Scenario(tc.dumbbell("10 Mbps", "40 ms", 7), [flow], duration=100))
-    yield Comparison("Quick Vegas, 10 Mb/s, buffer of 7 packets", cases, USE)
+    quick = tc.Flow("quick_vegas", jitter=1.0, packet_size=1500)
+    case = tc.Scenario(tc.dumbbell("10 Mbps", "40 ms", 7), [quick], duration=100)
+    cases = [case.replace(seed=k) for k in range(1, 6)]
+    yield Comparison("Quick Vegas, 10 Mb/s, 80 ms, buffer of 7 packets", cases, USE)
     flows = [tc.Flow("vegas", jitter=1.0)] * 4
     flows += [tc.Flow("vegas", jitter=1.0, source="right", target="left")] * 4
     cases = seeds(tc.Scenario(tc.dumbbell(RATE, DELAY, PIPE), flows, duration=60))
-    measures = {"goodput of all, Mb/s": lambda run: float(run.goodput(after=10).sum()) / 1e6}
-    yield Comparison("4 `vegas` in each direction, buffer of 150 packets", cases, measures)
+    measures = {"goodput of all, Mb/s": OF_QUEUES["goodput"]}
+    yield Comparison(f"4 `vegas` in each direction, buffer of {PIPE} packets", cases, measures)
 
 
 def of_crowds() -> Iterator[Comparison]:
@@ -263,17 +253,11 @@ def of_crowds() -> Iterator[Comparison]:
 
 def of_random_times() -> Iterator[Comparison]:
     """Who loses at a full buffer, against the longest random time in hosts."""
-    flows = [tc.Flow(kind, packet_size=1500, jitter=1.0) for kind in ("bic_2004", "reno")]
+    measures = {"goodput / Reno's": lambda run: of_beside_reno(run)["ratio"]}
     for times in (0.1, 1, TIMES, 10):
-        base = tc.Scenario(tc.dumbbell("10 Mbps", "10 ms", 17), flows, duration=240)
-        cases = [with_random_hosts(base.replace(seed=k), times) for k in range(1, 6)]
-        title = f"BIC of 2004 beside Reno, 20 ms; hosts take up to {times:g} packet times"
-        yield Comparison(title, cases, {"goodput / Reno's": _ratio})
-
-
-def _ratio(run: tc.Run) -> float:
-    rates = run.goodput(after=40)
-    return float(rates[0] / rates[1])
+        cases = [with_random_hosts(beside_reno("bic_2004", "small", k), times) for k in range(1, 6)]
+        title = f"BIC of 2004 beside Reno, small BDP; hosts take up to {times:g} packet times"
+        yield Comparison(title, cases, measures)
 
 
 def of_the_rest() -> Iterator[Comparison]:
@@ -308,19 +292,33 @@ def of_the_rest() -> Iterator[Comparison]:
     case = tc.Scenario(net, [tc.Flow("reno")], duration=20, changes=outage)
     measures = {"throughput, Mb/s": throughput(0, 0)}
     yield Comparison("Reno, outage of 3 s in 20 s", [case], measures)
-    load = tc.workloads.web("reno", rate=20)
-    cases = seeds(tc.Scenario(tc.dumbbell("10 Mbps", "40 ms", 50), [], workloads=load, duration=60))
-    measures = {"median completion time, s": _median_time}
-    yield Comparison("web transfers, a full link at times", cases, measures)
+    old = tc.Flow("reno", recovery="reno", transport=tc.Transport.ns2())
+    load = tc.workloads.web(old, rate=2, size=30_000)
+    net = tc.dumbbell("10 Mbps", "20 ms", 20)
+    case = tc.Scenario(net, [tc.Flow("vegas")], workloads=load, duration=20)
+    measures = {"mean completion time, s": lambda run: float(run.fct()["fct_s"].mean())}
+    yield Comparison("web transfers of 30 kB, `Transport.ns2()`", [case], measures)
+    asks = tc.SlowStart("quick_start", requested_rate=6e6)
+    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.queues.QuickStartRouter())
+    flows = [tc.Flow("reno", transport={"rwnd": 20})]
+    flows += [tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)]
+    case = tc.Scenario(net, flows, duration=3, interval=0.01)
+    for k in range(1, len(flows)):
+        measures = {"first window, packets": _first_window(k)}
+        yield Comparison(f"Quick-Start, request {k} of 3", [case], measures)
+
+
+def _first_window(flow: int) -> Measure:
+    def measure(run: tc.Run) -> float:
+        window = run.data["cwnd"].values[:, flow]
+        return float(window[window > 1][0])
+
+    return measure
 
 
 def _share_of_both(run: tc.Run) -> float:
     rates = run.by_group(run.throughput(after=20))
     return float(rates[0] / rates.sum())
-
-
-def _median_time(run: tc.Run) -> float:
-    return float(run.fct()["fct_s"].median())
 
 
 def table_of_others() -> list[str]:

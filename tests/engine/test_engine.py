@@ -89,7 +89,7 @@ def test_the_machine_code_of_an_event_loop_can_be_kept(module, trains):
     """A function that is passed to one that is not inlined is an address in this process: Numba
     keeps no such machine code, and each process would compile the engine again."""
     one = tc.Scenario(tc.dumbbell("100 Mbps", "40 ms", 400), [tc.Flow("reno")], duration=0.1)
-    tc.simulate(one, trains=trains)  # a queue of 733 packets: trains of more than one
+    tc.simulate(one, trains=trains)  # path and buffer hold 733 packets: trains have several
     loops = list(module.run_events.overloads.values())  # other tests may run to a whole second
     assert loops
     assert not any(loop.library.has_dynamic_globals for loop in loops)

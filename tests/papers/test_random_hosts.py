@@ -7,7 +7,7 @@ import pytest
 
 import tcpcc as tc
 from experiments.random_hosts import packet_time, with_random_hosts
-from experiments.variants import NETWORKS, beside_reno, sharing
+from experiments.variants import NETWORKS, beside_reno, sharing, tables
 from experiments.variants.measures import of_beside_reno, of_sharing
 
 SMALL = NETWORKS["small"]
@@ -26,6 +26,8 @@ def ratios(times):
 
 
 def test_with_times_of_one_packet_time_parts_of_the_rtt_decide_who_loses():
+    if tables.elsewhere():
+        pytest.skip("the page's numbers are of another platform, where rounding may differ")
     assert ratios(1) == pytest.approx((1.7, 5.4), abs=0.1)
     assert ratios(3) == pytest.approx((1.63, 1.82), abs=0.05)
 

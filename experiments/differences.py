@@ -7,18 +7,14 @@ open. A difference is gone when the models are within 10 %; chance does not coun
 - `phases`: hosts take a random time of up to one packet time for each packet (Floyd and Jacobson
   1992). With exact delays and equal packets, the order of arrival at a full drop-tail queue decides
   who loses, for minutes: these traffic phases exist among packets only.
-- `step`: the fluid model's step is halved, too.
+- `longer times`: of up to three packet times. With one, packets keep their order, and the part of a
+  packet time in the base RTT decides who loses.
+- `step`: as `phases`, and the fluid model's step is halved.
 - `recovery`: as `phases`, and all flows have SACK's loss recovery. The fluid model has a law for
   each kind of recovery, without the habits of single implementations.
 - `windows`: as `phases`, and rates, buffers, thresholds and sizes are ten times as large, so that a
   packet is a small part of a window. Up to `LARGEST`, and not with random conversations.
 - `recovery and windows`: both together.
-- `victim`: as `phases`, and in packets a full drop-tail buffer drops the packet at its head. ACKs
-  clock senders, so that each departure makes room for one arrival. The packet that finds the buffer
-  full is the one by which a window has grown: in an overflow every flow that grows loses. With
-  random times in hosts the fluid model draws the flow in proportion to arrivals; the packet at the
-  head is of any flow, too.
-
 experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
 `phases` if none does); the papers' pages name it as the cause (`experiments.published`).
 """
@@ -27,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -37,10 +32,8 @@ import tcpcc as tc
 from experiments import expected, harness, seeds
 from experiments.measured import Measured, completed
 from experiments.published import DIFFERENCES, Key
-from experiments.random_hosts import with_random_hosts
+from experiments.random_hosts import with_longer_times, with_random_hosts
 from experiments.records import MODELS, agree
-from tcpcc.queues import DropTail
-from tcpcc.queues.discipline import Discipline
 
 DIGITS = 6
 HEAD = ("paper", "item", "row", "column", *MODELS, "cause")
@@ -56,35 +49,6 @@ def with_sack(scenario: tc.Scenario) -> tc.Scenario:
         flows=[changed(flow) for flow in scenario.flows],
         workloads=[load.replace(flow=changed(load.flow)) for load in scenario.workloads],
     )
-
-
-def _drop_at_the_head(s, p, q):
-    if q.full:
-        q.evict, q.evictions = 0.0, 1.0
-
-
-def _send(s, p, q):
-    q.drop = 0.0
-
-
-DROP_FRONT = Discipline(
-    name="drop_front",
-    summary="a full buffer drops the packet at its head",
-    source="",
-    on_arrival=_drop_at_the_head,
-    on_departure=_send,
-)
-
-
-def with_drops_at_the_head(scenario: tc.Scenario) -> tc.Scenario:
-    """Full drop-tail buffers drop the packet at their head instead of the one that arrives."""
-    tc.register(DROP_FRONT)
-
-    def changed(link: Any) -> Any:
-        plain = link.queue is None or link.queue.discipline is DropTail
-        return link.replace(queue=DROP_FRONT.name) if plain and math.isfinite(link.buffer) else link
-
-    return scenario.replace(net=scenario.net.replace(links=tuple(map(changed, scenario.net.links))))
 
 
 TIMES = 10
@@ -122,22 +86,17 @@ def can_be_larger(scenario: tc.Scenario) -> bool:
     return not scenario.workloads and min(link.rate for link in scenario.net.links) <= LARGEST
 
 
-def _same(scenario: tc.Scenario) -> tc.Scenario:
-    return scenario
-
-
 class Experiment(NamedTuple):
-    """A change of the scenarios to which it applies, options of the fluid model, and a change for
-    the packet model only."""
+    """A change of the scenarios to which it applies, and options of the fluid model."""
 
     change: Callable[[tc.Scenario], tc.Scenario]
     options: Mapping[str, Any] = {}
     applies: Callable[[tc.Scenario], bool] = lambda scenario: True
-    of_packets: Callable[[tc.Scenario], tc.Scenario] = _same
 
 
 EXPERIMENTS = {
     "phases": Experiment(with_random_hosts),
+    "longer times": Experiment(with_longer_times),
     "step": Experiment(with_random_hosts, {"steps": 40}),
     "recovery": Experiment(lambda scenario: with_sack(with_random_hosts(scenario))),
     "windows": Experiment(
@@ -147,7 +106,6 @@ EXPERIMENTS = {
         lambda scenario: with_random_hosts(with_larger_windows(with_sack(scenario))),
         applies=can_be_larger,
     ),
-    "victim": Experiment(with_random_hosts, of_packets=with_drops_at_the_head),
 }
 """By the cause that they show, in order. The fluid model has 20 steps by default."""
 
@@ -166,10 +124,8 @@ def numbers(
 ) -> dict[Key, Measured]:
     """Numbers of items in an experiment."""
     needed = harness.needed(paper, items, model)
-    further = of.of_packets if model == "packet" else _same
     scenarios = {
-        key: further(of.change(scenario))
-        for key, scenario in harness.scenarios_of(paper, needed).items()
+        key: of.change(scenario) for key, scenario in harness.scenarios_of(paper, needed).items()
     }
     options = of.options if model == "fluid" else {}
     many = len(scenarios) >= harness.MANY
@@ -202,10 +158,10 @@ def rows(
     for cause in experiments:
         experiment = EXPERIMENTS[cause]
         of_items = {key[0] for key in left if applies(paper, key[0], experiment)}
-        changes = experiment.change, experiment.of_packets
-        if changes not in of_packets:
-            of_packets[changes] = numbers(paper, of_items, "packet", experiment, jobs)
-        packets = of_packets[changes]
+        change = experiment.change
+        if change not in of_packets:
+            of_packets[change] = numbers(paper, of_items, "packet", experiment, jobs)
+        packets = of_packets[change]
         fluid = numbers(paper, of_items, "fluid", experiment, jobs)
         for key in left:
             if key[0] not in of_items:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,16 +16,15 @@ import joblib
 import numpy as np
 
 import tcpcc as tc
-from experiments.random_hosts import with_random_hosts
+from experiments.random_hosts import packet_time, with_longer_times, with_random_hosts
 from experiments.records import MODELS, agree
 from experiments.red_fairness.scenarios import dumbbell, flow
 from experiments.variants.measures import of_beside_reno
-from experiments.variants.networks import beside_reno
+from experiments.variants.networks import NETWORKS, PHASES, beside_reno
 from tcpcc.errors import ModelWarning
 from tcpcc.queues import QUEUES, QueueSpec
 
 PAGE = Path(__file__).parents[1] / "docs" / "fluid.md"
-TIMES = 3  # packet times; with one, phases remain (docs/variants.md)
 RATE, DELAY, PIPE = 20e6, 0.03, 150  # b/s, s, packets
 
 Measure = Callable[[tc.Run], float]
@@ -67,7 +67,7 @@ def compared(cases: Iterable[Comparison]) -> list[Difference]:
 
 def seeds(scenario: tc.Scenario, n: int = 3) -> list[tc.Scenario]:
     """A scenario with `n` seeds and random times in hosts that leave hardly any phases."""
-    return [with_random_hosts(scenario.replace(seed=k), TIMES) for k in range(1, n + 1)]
+    return [with_longer_times(scenario.replace(seed=k)) for k in range(1, n + 1)]
 
 
 def total(name: str) -> Measure:
@@ -179,10 +179,46 @@ def table_of_pairs() -> list[str]:
 def rows_of_pairs(cases: Iterable[Comparison]) -> Iterator[str]:
     """A row for all buffers of a pair."""
     found = compared(cases)
-    for k in range(0, len(found), len(BUFFERS)):
-        row = found[k : k + len(BUFFERS)]
+    yield from _in_rows(found, len(BUFFERS), lambda one: f"{one.title} | {one.quantity}")
+
+
+def _in_rows(found: list[Difference], n: int, head: Callable[[Difference], str]) -> Iterator[str]:
+    for k in range(0, len(found), n):
+        row = found[k : k + n]
         values = " | ".join(f"{one.packets:.1f} / {one.fluid:.1f}" for one in row)
-        yield f"| {row[0].title} | {row[0].quantity} | {values} |"
+        yield f"| {head(row[0])} | {values} |"
+
+
+# Phases
+
+PARTS = tuple(k / 8 for k in range(8))
+"""Parts of a packet time by which the base RTT is longer."""
+
+
+def of_phases() -> Iterator[Comparison]:
+    """BIC of 2004 beside Reno, which of the two loses at a full buffer."""
+    setting = NETWORKS["small"]
+    for times in (0.3, 1, 2):
+        for part in PARTS:
+            further = part * packet_time(beside_reno("bic_2004", setting)) / 2
+            one = replace(setting, delay=setting.delay + further)
+            each = [beside_reno("bic_2004", one, 1 + PHASES * k) for k in range(5)]
+            measures: dict[str, Measure] = {"ratio": lambda run: of_beside_reno(run)["ratio"]}
+            yield Comparison(f"{times:g}", [with_random_hosts(x, times) for x in each], measures)
+
+
+def table_of_phases() -> list[str]:
+    """BIC's goodput over Reno's, packets / fluid."""
+    return [
+        f"| longest random time | {' | '.join(f'{part:g}' for part in PARTS)} |",
+        "|--:|" + "--:|" * len(PARTS),
+        *rows_of_phases(of_phases()),
+    ]
+
+
+def rows_of_phases(cases: Iterable[Comparison]) -> Iterator[str]:
+    """A row for all parts of a packet time."""
+    yield from _in_rows(compared(cases), len(PARTS), lambda one: one.title)
 
 
 # Other differences
@@ -251,15 +287,6 @@ def of_crowds() -> Iterator[Comparison]:
         yield Comparison(title, seeds(case), measures)
 
 
-def of_random_times() -> Iterator[Comparison]:
-    """Who loses at a full buffer, against the longest random time in hosts."""
-    measures = {"goodput / Reno's": lambda run: of_beside_reno(run)["ratio"]}
-    for times in (0.1, 1, TIMES, 10):
-        cases = [with_random_hosts(beside_reno("bic_2004", "small", k), times) for k in range(1, 6)]
-        title = f"BIC of 2004 beside Reno, small BDP; hosts take up to {times:g} packet times"
-        yield Comparison(title, cases, measures)
-
-
 def of_the_rest() -> Iterator[Comparison]:
     """What single tests of packets and trains find."""
     bulk: dict[str, Any] = {
@@ -323,10 +350,15 @@ def _share_of_both(run: tc.Run) -> float:
 
 def table_of_others() -> list[str]:
     """What differs."""
-    return table("scenario", [*of_vegas(), *of_crowds(), *of_random_times(), *of_the_rest()])
+    return table("scenario", [*of_vegas(), *of_crowds(), *of_the_rest()])
 
 
-TABLES = {"queues": table_of_queues, "pairs": table_of_pairs, "others": table_of_others}
+TABLES = {
+    "queues": table_of_queues,
+    "pairs": table_of_pairs,
+    "phases": table_of_phases,
+    "others": table_of_others,
+}
 
 
 def main() -> None:

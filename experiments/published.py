@@ -181,6 +181,11 @@ CAUSES = {
         "Traffic phases: if hosts take a random time of up to one packet time, the models agree.",
         _CHECK,
     ),
+    "longer times": Cause(
+        "Traffic phases: if hosts take a random time of up to three packet times, with which "
+        "packets overtake each other, the models agree.",
+        _CHECK,
+    ),
     "step": Cause(
         "Length of the step: with random times in hosts and steps of half the length, the models "
         "agree.",
@@ -199,12 +204,6 @@ CAUSES = {
     "recovery and windows": Cause(
         "Small windows and habits of a loss recovery: with random times in hosts, SACK's recovery "
         "in all flows, and ten times the rate, the buffer and the thresholds, the models agree.",
-        _CHECK,
-    ),
-    "victim": Cause(
-        "Whose packet is dropped: in an overflow each flow whose window grows loses a packet. With "
-        "random times in hosts the fluid model draws the flow in proportion to arrivals, and "
-        "packets agree with it if the buffer drops at its head.",
         _CHECK,
     ),
     "not tried": Cause(f"{NOT_TRACED}: no experiment was made."),

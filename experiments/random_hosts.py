@@ -17,3 +17,12 @@ def packet_time(scenario: tc.Scenario) -> float:
 def with_random_hosts(scenario: tc.Scenario, times: float = 1.0) -> tc.Scenario:
     """Hosts take a random time for each packet, up to `times` packet times of the slowest link."""
     return scenario.jittered(processing=times * packet_time(scenario))
+
+
+LONGER = 3.0
+"""Packet times that leave hardly any phases (tests/papers/test_random_hosts.py)."""
+
+
+def with_longer_times(scenario: tc.Scenario) -> tc.Scenario:
+    """`with_random_hosts`, for `LONGER` packet times."""
+    return with_random_hosts(scenario, LONGER)

@@ -1,8 +1,9 @@
 """The networks, and the two scenarios that every controller runs in each of them.
 
 All flows have packets of 1500 bytes and `SENDER`, the sender of today without HyStart++, so that
-each controller starts by its own rules. Hosts take random times. XCP needs its own routers, and
-gets them with the same buffers; it is left out where the queue is RED.
+each controller starts by its own rules. Hosts take random times. From seed to seed the base RTT is
+longer by a part of a packet time, which decides who loses at a full buffer (`PHASES`). XCP needs
+its own routers, and gets them with the same buffers; it is left out where the queue is RED.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from tcpcc.errors import ScenarioError
 
 PACKET = 1500  # bytes
 SENDER = tc.Transport(slow_start_rule=False)
+PHASES = 5
+"""Parts of a packet time."""
+
 SPREAD = 1.0
 """s, over which starts are random: more than a round trip."""
 
@@ -87,7 +91,8 @@ def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenar
     Args:
         controller: name of a registered controller.
         network: name in `NETWORKS`, or a setting.
-        seed: seed of the starts, of the times in hosts, and of RED.
+        seed: seed of the starts, of the times in hosts, and of RED; `seed` - 1 modulo `PHASES` is
+            the number of parts of a packet time by which the base RTT is longer.
 
     Raises:
         ScenarioError: XCP with RED.
@@ -98,7 +103,7 @@ def sharing(controller: str, network: str | Setting, seed: int = 1) -> tc.Scenar
         controller, start=JOIN, stop=LEAVE, name="second",
         access_delay=_setting(network).further or None, **common,
     )  # fmt: skip
-    net = _net(controller, network)
+    net = _net(controller, network, seed)
     scenario = tc.Scenario(net, [first, second], duration=END, interval=INTERVAL, seed=seed)
     return with_random_hosts(scenario)
 
@@ -121,7 +126,7 @@ def beside_reno(controller: str, network: str | Setting, seed: int = 1) -> tc.Sc
         for k, delay in enumerate((0.0, further) if further else (0.0,))
         for role, kind in (("variant", controller), ("reno", "reno"))
     ]
-    scenario = tc.Scenario(_net(controller, network), flows, duration=BESIDE_END, seed=seed)
+    scenario = tc.Scenario(_net(controller, network, seed), flows, duration=BESIDE_END, seed=seed)
     return with_random_hosts(scenario)
 
 
@@ -129,11 +134,13 @@ def _setting(network: str | Setting) -> Setting:
     return NETWORKS[network] if isinstance(network, str) else network
 
 
-def _net(controller: str, network: str | Setting) -> tc.Network:
+def _net(controller: str, network: str | Setting, seed: int) -> tc.Network:
     of = _setting(network)
+    packet_time = 8 * PACKET / (of.rate * 1e6)
+    further = (seed - 1) % PHASES / PHASES * packet_time / 2
     queue = of.queue
     if controller == "xcp":
         if queue is not None:
             raise ScenarioError("controller 'xcp' needs XCP's routers in place of RED")
         queue = "xcp_router"
-    return tc.dumbbell(of.rate * 1e6, of.delay, of.buffer, queue=queue)
+    return tc.dumbbell(of.rate * 1e6, of.delay + further, of.buffer, queue=queue)

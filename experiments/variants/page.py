@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from experiments.harness import HERE
 from experiments.variants import references
 from experiments.variants.measures import MAIN, MEASURES, TIMES
-from experiments.variants.networks import NETWORKS
+from experiments.variants.networks import NETWORKS, PHASES
 from experiments.variants.references import Key, Reference
 from experiments.variants.tables import (
     MODELS,
@@ -51,7 +51,7 @@ NEAR = 0.03
 
 CAUSES = {
     "windows": "small windows",
-    "victim": "choice of the dropped packet",
+    "longer": "phases",
     "level": "near the level",
     "": "not traced",
 }
@@ -122,9 +122,10 @@ def cause(table: Table, key: Key, known: Mapping[Key, Reference]) -> tuple[str, 
     if reference and references.by_windows(table, key, reference):
         both = " and ".join(_entry_text(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
         return "windows", f"with larger windows: {both}"
-    if reference and references.by_victim(table, key, reference):
-        at_head = _entry_text(measure, reference.victim)  # type: ignore[arg-type]
-        return "victim", f"packets with drops at the head: {at_head}"
+    if reference and references.by_longer_times(table, key, reference):
+        entries = (reference.packet_longer, reference.fluid_longer)
+        both = " and ".join(_entry_text(measure, e) for e in entries)  # type: ignore[arg-type]
+        return "longer", f"with longer random times: {both}"
     indices = [table[network, controller, m].entries["jain"] for m in ("packet", "fluid")]
     near = min(abs(index.mean - 0.95) for index in indices) <= NEAR
     if measure == "fair" and near and agree("jain", *indices):
@@ -189,6 +190,7 @@ def page(table: Table) -> str:
         ],
         counts=[(name, counts[which]) for which, name in CAUSES.items()],
         times=references.TIMES,
+        phases=[f"{k / PHASES:g}" for k in range(PHASES)],
     )
     return re.sub(r"\n\s*\n(?=</?t)", "\n", text)  # a blank line would end the HTML
 

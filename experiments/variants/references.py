@@ -1,8 +1,8 @@
 """Runs that tell why fluid differs from packets: each takes one property of packets away.
 
 - `windows`: rate and buffer are `TIMES` times as large, so that windows have many packets.
-- `victim`: in packets a full drop-tail buffer drops the packet at its head: of any flow, not of the
-  one whose window has just grown (`experiments.differences`).
+- `longer`: hosts take random times of up to three packet times. With one, packets keep their order,
+  and the part of a packet time in the base RTT decides who loses at a full drop-tail buffer.
 
 A difference between the models that such a run takes away has this property as its cause. The
 numbers are stored in experiments/data/variants_references.csv, for the differences of the stored
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tcpcc as tc
-from experiments.differences import with_drops_at_the_head
 from experiments.published import DATA
+from experiments.random_hosts import with_longer_times
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing
 from experiments.variants.tables import SEEDS, Entry, Table, agree, entry, far_apart
@@ -40,12 +40,13 @@ Key = tuple[str, str, str]
 
 
 class Reference(NamedTuple):
-    """Numbers of one measure with larger windows, and of packets with drops at the head; None if
-    not simulated."""
+    """Numbers of one measure with larger windows, and with longer random times; None if not
+    simulated."""
 
     packet: Entry | None = None
     fluid: Entry | None = None
-    victim: Entry | None = None
+    packet_longer: Entry | None = None
+    fluid_longer: Entry | None = None
 
 
 def larger(network: str) -> n.Setting:
@@ -88,19 +89,17 @@ def by_windows(table: Table, key: Key, known: Reference) -> bool:
     return removes(_of(table, key), (known.packet, known.fluid), key[2])
 
 
-def by_victim(table: Table, key: Key, known: Reference) -> bool:
-    """Whether a difference is caused by the choice of the dropped packet: with drops at the head
-    packets agree with fluid."""
-    if known.victim is None:
+def by_longer_times(table: Table, key: Key, known: Reference) -> bool:
+    """Whether phases cause a difference: with longer random times packets agree with fluid."""
+    if known.packet_longer is None or known.fluid_longer is None:
         return False
-    before = _of(table, key)
-    return removes(before, (known.victim, before[1]), key[2])
+    return removes(_of(table, key), (known.packet_longer, known.fluid_longer), key[2])
 
 
 def simulate(
     table: Table, keys: Iterable[Key] | None = None, *, progress: bool | None = None
 ) -> dict[Key, Reference]:
-    """Simulate the references of differences; `victim` only with drop-tail and where small windows
+    """Simulate the references of differences; `longer` only with drop-tail and where small windows
     are not the cause.
 
     Args:
@@ -120,15 +119,20 @@ def simulate(
         for key in chosen
         if n.NETWORKS[key[0]].queue is None and not by_windows(table, key, references[key])
     ]
-    at_head = _numbers(left, SEEDS, "packet", _with_drops_at_the_head, progress)
-    return references | {key: references[key]._replace(victim=at_head[key]) for key in left}
+    longer = [
+        _numbers(left, SEEDS, model, _with_longer_times, progress) for model in ("packet", "fluid")
+    ]
+    return references | {
+        key: references[key]._replace(packet_longer=longer[0][key], fluid_longer=longer[1][key])
+        for key in left
+    }
 
 
 Make = Callable[[str, "str | n.Setting", int], tc.Scenario]
 
 
-def _with_drops_at_the_head(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
-    return with_drops_at_the_head(make(controller, network, seed))
+def _with_longer_times(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:
+    return with_longer_times(make(controller, network, seed))
 
 
 def _larger(controller: str, network: str, make: Make, seed: int) -> tc.Scenario:

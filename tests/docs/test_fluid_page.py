@@ -9,16 +9,17 @@ from experiments.records import agree
 from experiments.variants import tables
 
 BBR_BESIDE_CUBIC = len(fluid_page.BUFFERS)
+PARTS = len(fluid_page.PARTS)
 
 
 @pytest.mark.parametrize(
     "rows",
     [
         lambda: fluid_page.rows_of_pairs(itertools.islice(fluid_page.of_pairs(), BBR_BESIDE_CUBIC)),
-        lambda: fluid_page.rows(fluid_page.of_random_times()),
+        lambda: fluid_page.rows_of_phases(itertools.islice(fluid_page.of_phases(), PARTS)),
         lambda: fluid_page.rows(c for c in fluid_page.of_queues() if "step_mark" in c.title),
     ],
-    ids=["pairs", "random times", "queues"],
+    ids=["pairs", "phases", "queues"],
 )
 def test_the_page_has_todays_numbers(rows):
     if tables.elsewhere():

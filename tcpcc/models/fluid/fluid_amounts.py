@@ -7,12 +7,10 @@ from tcpcc.engine.jit import call_rule, compiled, index_at, not_inlined
 from tcpcc.models.bit_sets import first_of, words_for
 from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, words_of_hop
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
-from tcpcc.models.fluid.fluid_records import arrives, hop_at, present
+from tcpcc.models.fluid.fluid_records import BITS, arrives, hop_at, present
 from tcpcc.models.header_layout import note_words
 from tcpcc.models.notes import note_state
 from tcpcc.models.queue_memory import apply_discipline, run_timer
-
-BITS = 8.0  # bits in a byte
 
 
 @compiled

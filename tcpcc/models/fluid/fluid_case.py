@@ -38,6 +38,7 @@ class FluidCase:
         rows: `resolved.rows`.
         kept: indices of the links that can hold a queue, in the order in which data pass them.
         routes: over these links, of each of the `rows`.
+        noises: mean of the random delays on the path of each of the `rows`, s.
         step: the time step, s.
         end, n_bins: number of steps and of recording intervals.
         kind: equal for scenarios whose worlds differ in nothing but the numbers that
@@ -50,6 +51,10 @@ class FluidCase:
         self.kept = queueing_links(replace(resolved, flows=self.rows))
         kept = set(self.kept)
         self.routes = [route_of(resolved.links, flow, kept) for flow in self.rows]
+        jitter = [link.jitter for link in resolved.links]
+        self.noises = [
+            sum(jitter[k] for k in (*flow.forward, *flow.reverse)) / 2 for flow in self.rows
+        ]
         self.step = step_of(resolved, self.routes, scenario.interval, steps)
         self.end = math.ceil(scenario.duration / self.step - 1e-9)
         self.n_bins = max(math.ceil(scenario.duration / scenario.interval - 1e-9), 1)

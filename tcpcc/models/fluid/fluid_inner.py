@@ -6,8 +6,6 @@ from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.models.fluid.fluid_fields import copy_fields, words_carried, words_of_packet
 from tcpcc.models.fluid.fluid_records import hop_at, inner_at, packet_at
 
-BITS = 8.0  # bits in a byte
-
 
 @compiled
 def inner_queue_of(p, number):

@@ -1,10 +1,7 @@
 """A link of fluid: a FIFO queue of the steps at which fluid has arrived.
 
 (2)  dq/dt = sum of x - C        each flow's departures are delayed as its fluid was
-(6)  a packet is dropped         whenever the backlog exceeds the buffer: at the first link of all
-                                 paths one by which a window has grown, else drawn from the
-                                 arrivals, or beside paced flows the one that arrives then
-                                 (fluid_overflow)
+(6)  a packet is dropped         whenever it finds the buffer full (fluid_overflow)
 (7)  a packet is hit             whenever the discipline's probability, summed over the arrivals,
                                  passes the next distance between hits: dropped, or marked (ECN)
 
@@ -24,44 +21,33 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bins import link_bin_at
 from tcpcc.models.bit_sets import clear, first_of, holds, words_for
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
-from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
+from tcpcc.models.fluid.fluid_drops import chosen_hop, drop_one, hit_one, l4s_arrivals
 from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
-from tcpcc.models.fluid.fluid_overflow import (
-    MOST,
-    count_arrivals,
-    earliest,
-    is_ordered,
-    piece_of,
-    set_next,
-    set_times,
-)
+from tcpcc.models.fluid.fluid_in_order import count_arrivals, is_ordered
+from tcpcc.models.fluid.fluid_overflow import overflow
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue
 from tcpcc.models.fluid.fluid_records import (
     BETWEEN,
+    BITS,
     LEAST,
     arrives,
-    completes,
     flow_at,
     hop_at,
     hop_cell,
     link_cell,
     need_reach,
-    next_at,
     pass_fluid,
     pass_gaps,
     present,
-    put_gap,
+    queue_at,
     row_of,
     wait_at,
 )
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
 
-BITS = 8.0  # bits in a byte
 RECENT = 1.0  # s
-NEARLY = 2.0  # packets of room in a buffer that is nearly full
 ROUNDING = 1e-6  # packets
 SMALL = 1e-8  # loss rate p; log(1 - p) is -p
-L4S = 2  # value of ``hop.ect`` for ECT(1)
 
 
 @compiled
@@ -75,8 +61,9 @@ def step_queue(w, x, now):
         arrive_in_amounts(w, x, now, packets)
     if x.loss > 0:  # before departures: what is lost takes its place among what leaves
         lose_at_random(w, x)
-    room = x.rate * w.step
+    room, before = x.rate * w.step, x.backlog
     left = depart(w, x, room)
+    x.departed = before - x.backlog
     need_reach(w, x, w.k - x.head)
     wait_at(w, x).value = wait(w, x)
     if x.backlog <= LEAST:
@@ -109,7 +96,7 @@ def take_arrivals(w, x):
     packets = bits = draws = outside = 0.0
     x.complete = 0.0
     ordered = is_ordered(x)
-    grown, is_full = row_of(x, x.grown, w.k), x.backlog > limit_of(x) - NEARLY
+    grown = row_of(x, x.grown, w.k)
     here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
     before, has_left = present(x, w.k - 1), x.head == w.k
@@ -126,8 +113,11 @@ def take_arrivals(w, x):
                 count_arrivals(w, x, first + i, cell.value * hop.draws)
             if hop.owed > 0 and cell.value > 0:
                 pay_owed(w, x, hop, cell)
-            if x.entry != 0:
-                count_growth(hop, number_at(grown, i * column), is_full)
+            if x.clocked != 0:
+                grew = number_at(grown, i * column)
+                hop.growth = grew.value
+                if hop.passes_growth == 0:
+                    grew.value = 0.0
             amount = cell.value
             drawn = amount * hop.draws
             if hop.from_outside != 0:
@@ -147,14 +137,6 @@ def take_arrivals(w, x):
     if packets > 0:
         x.size = bits / packets / BITS
     return packets
-
-
-@compiled
-def count_growth(hop, grew, is_full):
-    """Add the fluid by which a window has grown to what has grown since the buffer is full."""
-    if grew.value > 0:
-        hop.growth = grew.value + (hop.growth if is_full else 0.0)
-        grew.value = 0.0
 
 
 @compiled
@@ -219,7 +201,7 @@ def depart(w, x, room):
 def send_row(w, x, part, gaps):
     """Send a part of the fluid at the head of the queue, and if asked its gaps and marks."""
     here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
-    first, hops = x.first, w.hops
+    grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
     for j in range(words_for(x.n)):
         word = index_at(here, j).at
@@ -234,11 +216,22 @@ def send_row(w, x, part, gaps):
             if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
                 send_words(w, x, hop, moved, words_of_hop(w, x, x.head, first + i))
             pass_fluid(w, hop, moved)
+            if hop.passes_growth != 0:
+                pass_growth(w, hop, number_at(grown, i * column), part)
             if hop.last_data != 0:
                 flow_at(w.flows, hop.flow).reached += moved
             if gaps:
                 send_gaps(w, x, hop, first + i)
     x.backlog -= packets
+
+
+@compiled
+def pass_growth(w, hop, grew, part):
+    """Pass on a part of the growth of a hop's window."""
+    if grew.value > 0:
+        x = queue_at(w.queues, hop.next_link)
+        hop_cell(x, x.grown, w.k + hop.delay, hop.next).value += grew.value * part
+        grew.value = grew.value * (1 - part) if part < 1 else 0.0
 
 
 @compiled
@@ -297,154 +290,7 @@ def drop(w, x, now, packets):
                 hit_one(w, x, chosen_hop(w, x, x.draws, 1.0, 1.0))
             else:
                 hit_one(w, x, chosen_hop(w, x, expected, x.early, x.early_l4s))
-    tries = 0
-    drawn = x.draws if x.draws > 0 else x.outside
-    # one is in transmission: `limit` - 1 wait in the mean
-    x.room = limit - 1
-    if is_ordered(x) and x.complete <= MOST:
-        overflow(w, x)
-        return
-    room = x.room + packets / drawn / 2
-    while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
-        tries += 1
-        if x.entry != 0:
-            drop_grown(w, x)
-        elif x.draws > 0:
-            drop_one(w, x)
-        else:
-            x.due += 1
-
-
-@compiled
-def drop_grown(w, x):
-    """Drop the packet that finds the buffer full: others arrive in place of those that have left,
-    so it is one by which a window has grown."""
-    chosen, total = -1, 0.0
-    here = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(here, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            growth = hop_at(w.hops, h).growth
-            if growth > 0 and arrives(x, h).value > 0:
-                total += growth
-                if uniform(x) * total < growth:
-                    chosen = h
-    if chosen < 0:
-        drop_one(w, x)
-        return
-    hop = hop_at(w.hops, chosen)
-    hop.growth = max(hop.growth - 1, 0.0)
-    drop_at(w, x, chosen)
-
-
-@compiled
-def overflow(w, x):
-    """Drop the packets of this step that find the buffer full."""
-    sent = x.rate * w.step / (BITS * x.size)
-    level = x.backlog - x.owed + x.ahead - x.complete + sent  # before the step
-    if level + x.complete <= x.room:
-        return
-    set_times(w, x)
-    while x.complete > 0.5:
-        h = earliest(w, x)
-        time = min(max(next_at(x, h).value, 0.0), 1.0)
-        piece = piece_of(w, hop_at(w.hops, h))
-        for _ in range(int(piece)):
-            if level - sent * time > x.room:
-                drop_at(w, x, h)
-            else:
-                level += 1
-        completes(x, h).value -= piece
-        x.complete -= piece
-        set_next(w, x, h, piece)
-
-
-@compiled
-def chosen_hop(w, x, total, weight, weight_l4s):
-    """A hop drawn in proportion to what its sender has in this step's arrivals, with weights for
-    ECT(1) and for others, `total` together; -1: none."""
-    at = uniform(x) * total
-    chosen = -1
-    here = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(here, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            amount = arrives(x, h).value
-            if amount > 0:
-                amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
-            if amount > 0:
-                chosen = h
-                at -= amount
-                if at <= 0:
-                    return chosen
-    return chosen
-
-
-@compiled
-def l4s_arrivals(w, x):
-    """Packets of ECT(1) that arrive in this step from senders."""
-    packets = 0.0
-    here = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(here, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            if hop_at(w.hops, h).ect == L4S:
-                packets += arrives(x, h).value
-    return packets
-
-
-@compiled
-def drop_one(w, x):
-    """Drop one packet of what arrives in this step."""
-    h = chosen_hop(w, x, x.draws, 1.0, 1.0)
-    if h >= 0:
-        drop_at(w, x, h)
-
-
-@compiled
-def hit_one(w, x, h):
-    """The discipline drops a packet of hop `h`, or marks it if it can be marked."""
-    if h < 0:
-        return
-    hop = hop_at(w.hops, h)
-    if hop.ect != 0 and queue_sample_at(x.sample, 0).marks != 0:
-        put_gap(x, x.marked, max(x.head, w.k), h, 1)
-        count_mark(w, x, hop)
-        return
-    drop_at(w, x, h)
-
-
-@compiled
-def drop_at(w, x, h):
-    """Take one packet of a hop from the newest fluid in the queue. Data leave a gap; what a dropped
-    ACK says the next one says too."""
-    hop = hop_at(w.hops, h)
-    count_drop(w, x, hop)
-    if hop.is_ack != 0:
-        if x.head <= w.k:
-            put_gap(x, x.merged, w.k, h, hop.count)
-            x.backlog -= hop.count
-        return
-    put_gap(x, x.lost, max(x.head, w.k), h, 1)
-    left = 1.0
-    k = w.k
-    while left > LEAST and k >= x.head:
-        cell = hop_cell(x, x.fluid, k, h)
-        part = min(cell.value, left)
-        cell.value -= part
-        left -= part
-        link_cell(x, x.bits, k).value -= part * hop.bits
-        x.backlog_bits -= part * hop.bits
-        k -= 1
-    hop.owed += left
-    x.owed += left * hop.count
-    x.backlog -= (1 - left) * hop.count
+    overflow(w, x, packets, limit)
 
 
 @compiled

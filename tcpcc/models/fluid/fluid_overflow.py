@@ -1,92 +1,147 @@
-"""A full buffer to which paced flows send: packet by packet, in the order of their times.
+"""A full buffer: which packets of a step's arrivals find no room.
 
-A paced flow's packets keep a distance. Each of them competes at the full buffer with the packets of
-other flows, and not with those of its own, so a fast flow loses a smaller share than a slow one.
-Fluid of a step has no order. So on a link with a paced flow packets arrive at the times at which
-half of their fluid has, those of a piece together, and hosts delay each time at random.
+ACKs clock senders: a packet arrives whenever one has left the bottleneck a round trip ago. So in a
+steady state each arrival finds as many packets as the one before it, and the packet that finds the
+buffer full is one by which a window has grown: it comes although none has left. Hosts that take
+random times break this order. Beside paced flows every packet has its own time (`fluid_in_order`).
 """
 
 import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, index_at, number_at
+from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bit_sets import first_of, words_for
-from tcpcc.models.fluid.fluid_records import arrives, completes, flow_at, hop_at, next_at, present
-from tcpcc.transport.pacing import piece_at
+from tcpcc.models.fluid.fluid_drops import chosen_hop, drop_at, drop_one
+from tcpcc.models.fluid.fluid_in_order import MOST, drop_in_order, is_ordered
+from tcpcc.models.fluid.fluid_records import (
+    BITS,
+    arrives,
+    flow_at,
+    hop_at,
+    present,
+)
 
-MOST = 200.0  # packets in a step; more are not put in order, which bounds the cost
-
-
-@compiled
-def is_ordered(x):
-    """Whether packets arrive at a full buffer one by one."""
-    return x.single != 0 and x.paced > 0
-
-
-@compiled
-def piece_of(w, hop):
-    """Packets of a hop that arrive together."""
-    f = flow_at(w.flows, hop.flow)
-    if hop.is_ack != 0:
-        return 1.0
-    if f.pacing == 0:
-        return max(f.per_ack, 1.0)  # what an ACK releases
-    return piece_at(f, number_at(f.state + f.pacing, 0).value)
+FAR = 5.0  # standard deviations; no packet is displaced farther
 
 
 @compiled
-def count_arrivals(w, x, h, amount):
-    """Count the packets of hop `h` that arrive with an `amount` of its fluid."""
-    hop = hop_at(w.hops, h)
-    piece = piece_of(w, hop)
-    whole = piece * np.floor((hop.carry + amount) / piece + 0.5)
-    hop.carry += amount - whole
-    completes(x, h).value = whole
-    x.complete += whole
-    x.ahead += whole - amount
+def overflow(w, x, packets, limit):
+    """Drop the packets of this step's arrivals, `packets` in all, that find the buffer full."""
+    # one is in transmission: `limit` - 1 wait in the mean
+    x.room = limit - 1
+    if is_ordered(x) and x.complete <= MOST:
+        drop_in_order(w, x)
+    elif x.clocked != 0 and x.paced == 0 and (x.noise == 0 or x.draws <= MOST):
+        drop_by_clock(w, x)
+    else:
+        drop_in_proportion(w, x, packets)
 
 
 @compiled
-def set_times(w, x):
-    """Set the time of the first piece of each hop."""
+def drop_in_proportion(w, x, packets):
+    """Drop packets of flows drawn in proportion to their arrivals while there are too many."""
+    drawn = x.draws if x.draws > 0 else x.outside
+    room = x.room + packets / drawn / 2
+    tries = 0
+    while x.backlog - x.owed - x.due > room and tries < 1 + 2 * drawn:
+        tries += 1
+        if x.draws > 0:
+            drop_one(w, x)
+        else:
+            x.due += 1
+
+
+@compiled
+def drop_by_clock(w, x):
+    """Drop packets that find the buffer full, of arrivals that ACKs clock.
+
+    One after the other in random order: a packet by which a window has grown raises the level, and
+    each of the others comes in place of one that has left.
+    """
+    per_packet = x.rate / (BITS * x.size)
+    share = x.arrived / x.draws
+    level = x.backlog - x.owed - x.arrived + x.departed - share / 2  # before the step
+    n = x.noise * per_packet
+    highest = n / 2 if n <= 1 else FAR * math.sqrt((n - 1) / 6) + 1
+    if level + x.arrived + share * highest <= x.room:
+        return
+    whole = np.floor(x.draws - x.ahead + 0.5)
+    x.ahead += whole - x.draws
+    grown = growth(w, x)
+    drift = (x.arrived - grown * share - x.departed) / max(whole, 1.0)
+    for left in range(int(whole), 0, -1):
+        level += drift
+        has_grown = uniform(x) * left < grown
+        if has_grown:
+            level += share
+            grown = max(grown - 1, 0.0)
+            h = take_grown(w, x)
+        elif n > 0:
+            h = chosen_hop(w, x, x.draws, 1.0, 1.0)
+        else:
+            h = -1  # not needed but for a drop
+        more = displacement(w, x, h, per_packet) if n > 0 and h >= 0 else 0.0
+        if level + share * more > x.room:
+            level -= share
+            if h < 0:
+                drop_one(w, x)
+            else:
+                drop_at(w, x, h)
+
+
+@compiled
+def displacement(w, x, h, per_packet):
+    """How many packets more a packet of hop `h` finds if hosts take up to n packet times for each.
+
+    A late packet finds fewer, for more have left: they leave at whole packet times, and without
+    random times the packet comes at `phase` between two of them. With n > 1 packets overtake each
+    other, and of those that have come the number has the variance (n - 1) / 6.
+    """
+    f = flow_at(w.flows, hop_at(w.hops, h).flow)
+    n, phase = 2 * f.noise * per_packet, (f.base - f.noise) * per_packet
+    phase -= np.floor(phase)
+    late = uniform(x)
+    if n <= 1:
+        return n / 2 - np.floor(phase + n * late)
+    normal = math.sqrt(-2 * math.log(uniform(x))) * math.cos(2 * math.pi * uniform(x))
+    more = math.sqrt((n - 1) / 6) * normal + late + (0.5 - late) / n
+    return more - np.floor(phase + late)
+
+
+@compiled
+def growth(w, x):
+    """Packets of this step's arrivals by which windows have grown."""
+    total = 0.0
     here = present(x, w.k)
     for j in range(words_for(x.n)):
         word = index_at(here, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1
-            set_next(w, x, h, piece_of(w, hop_at(w.hops, h)))
+            if arrives(x, h).value > 0:
+                total += hop_at(w.hops, h).growth
+    return total
 
 
 @compiled
-def set_next(w, x, h, piece):
-    """Set the time of the next piece of hop `h`, as a part of the step."""
-    hop = hop_at(w.hops, h)
-    left, amount = completes(x, h).value, arrives(x, h).value
-    time = math.inf
-    if left > 0:
-        time = 0.0
-        if amount > 0:
-            time = max(1 - (left - piece / 2 + hop.carry) / amount, 0.0)
-        noise = flow_at(w.flows, hop.flow).noise * w.per_second
-        if noise > 0:
-            time += noise * (2 * uniform(x) - 1)
-    next_at(x, h).value = time
-
-
-@compiled
-def earliest(w, x):
-    """The hop with the earliest next packet; -1: no hop has any."""
-    first, time = -1, math.inf
+def take_grown(w, x):
+    """A hop drawn in proportion to its packets by which its window has grown, less one of these;
+    -1: none."""
+    chosen, total = -1, 0.0
     here = present(x, w.k)
     for j in range(words_for(x.n)):
         word = index_at(here, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1
-            at = next_at(x, h).value
-            if at < time:
-                first, time = h, at
-    return first
+            grown = hop_at(w.hops, h).growth
+            if grown > 0 and arrives(x, h).value > 0:
+                total += grown
+                if uniform(x) * total < grown:
+                    chosen = h
+    if chosen >= 0:
+        hop = hop_at(w.hops, chosen)
+        hop.growth = max(hop.growth - 1, 0.0)
+    return chosen

@@ -20,9 +20,10 @@ from tcpcc.models.fluid.fluid_fields import (
     words_of_hop,
     words_of_packet,
 )
-from tcpcc.models.fluid.fluid_inner import BITS, inner_queue_of, store_packet, take_first_packet
+from tcpcc.models.fluid.fluid_inner import inner_queue_of, store_packet, take_first_packet
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
 from tcpcc.models.fluid.fluid_records import (
+    BITS,
     LEAST,
     ROUNDING,
     flow_at,

@@ -17,6 +17,7 @@ NUMBER = 8  # bytes
 LEAST = 1e-12  # packets; less is rounding error
 ROUNDING = 1e-9  # packets; rounding error of counts of all that was sent
 SPARE = 8  # numbers after a column: columns a power of two apart would compete in the cache
+BITS = 8.0  # bits in a byte
 BETWEEN = SPARE + 1  # from a ring's mask to the length of a column
 
 #: Status of a flow, and of a place of conversations: none, or one whose packets are to return.
@@ -171,11 +172,12 @@ OF_KIND: dict[str, type] = {
 #: delays are in the column `place` of the table `waits`, which has `stride` columns. `repeats`: the
 #: path has crossed its link before.
 #: `has_words`: its fluid has header fields; `sees`: the link's discipline reads them.
-#: `from_outside`: of a hybrid's packets. `growth`: by which its window has grown at a full buffer.
+#: `from_outside`: of a hybrid's packets. `growth`: packets of this step by which its window has
+#: grown; `passes_growth`: the next link reads it, too.
 HOP_PATH: dict[str, type] = {
     "flow": int, "next": int, "next_link": int, "queue": int, "is_tcp": int, "is_ack": int,
     "repeats": int, "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
-    "growth": float,
+    "growth": float, "passes_growth": int,
     "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "from_outside": int,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of
@@ -194,9 +196,10 @@ HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 #: packets of senders that arrive in this step. `owed`: dropped packets that are still to arrive.
 #: `reach`: steps of waiting for which the tables have room. `arrived`: packets of this step, of
 #: which `outside` are packets of a hybrid; `due`: of these, how many are to be refused next;
-#: `room`: mean backlog of a full buffer. `single`: each sender is one flow; `entry`: the link is
-#: the first one of all that cross it, senders with ACKs; `paced`: open flows that pace;
-#: `complete`: whole packets of this step; `ahead`: whole packets less their fluid.
+#: `departed`: packets that left in this step; `room`: mean backlog of a full buffer. `single`: each
+#: sender is one flow; `clocked`: all that cross the link are data of senders with ACKs; `paced`:
+#: open flows that pace; `complete`: whole packets of this step; `ahead`: whole packets less their
+#: fluid; `noise`: longest random time that the hosts and links of a flow take, s.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -207,8 +210,9 @@ QUEUE = record_dtype(
         ("packets", int), ("in_amounts", int), ("draws", float), ("owed", float),
         ("reads_concentration", int), ("reach", int), ("outside", float), ("due", float),
         ("mask", int), *((name, int) for name in LINK_TABLES),
-        ("arrived", float), ("room", float), ("single", int), ("entry", int), ("paced", float),
-        ("complete", float), ("ahead", float), *STREAM_FIELDS,
+        ("arrived", float), ("departed", float), ("room", float), ("single", int),
+        ("clocked", int), ("paced", float), ("complete", float), ("ahead", float), ("noise", float),
+        *STREAM_FIELDS,
     ]
 )  # fmt: skip
 

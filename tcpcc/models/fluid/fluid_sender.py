@@ -473,8 +473,7 @@ def send_fluid(w, f, now, acked):
     f.acted = w.k
     if amount > 0:
         f.sent_at = now
-        # hosts that take random times break the order in which a growing window meets a full buffer
-        leave_host(w, f, amount, amount - acked if f.phase == OPEN and f.noise == 0 else 0.0)
+        leave_host(w, f, amount, amount - acked if f.phase == OPEN else 0.0)
     else:
         rest_if_idle(w, f, out)
 
@@ -519,7 +518,7 @@ def leave_host(w, f, amount, grown):
         h = index_at(f.route, 0).at
         x = queue_at(w.queues, hop_at(w.hops, h).queue)
         put_fluid(x, w.k + f.to_first, h, amount)
-        if x.entry != 0 and grown > ROUNDING:
+        if x.clocked != 0 and grown > ROUNDING:
             hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
         return
     f.reached += amount

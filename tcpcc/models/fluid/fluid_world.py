@@ -187,6 +187,11 @@ class FluidWorld:
             rows["rate"] = [link.rate for link in mine]
             rows["loss"] = [link.loss for link in mine]
             rows["limit"] = [link.buffer for link in mine]
+            noises = zip(*(case.noises for case in cases), strict=True)
+            crossing = [
+                x for x, route in zip(noises, self.routes, strict=True) if index in route.links
+            ]
+            rows["noise"] = 2 * np.max(crossing, 0, initial=0.0) if crossing else 0.0
             seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
             if index in self.queues:
                 self.queues[index].write_numbers(mine, seeds, of)
@@ -294,14 +299,18 @@ class FluidWorld:
         ]
         if passed:
             self.hops["next_link"] = self.hops["queue"][self.hops["next"]]
-        of_queue, _, of_path = np.array(passed, np.int64).reshape(-1, 3).T
+        of_queue = np.array([k for k, _, _ in passed], np.int64)
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
-            mine, places = self.hops[of_queue == k], of_path[of_queue == k]
+            mine = self.hops[of_queue == k]
             single = (mine["count"] == 1).all() and not mine["from_outside"].any()
             self.links[k]["single"] = single
-            self.links[k]["entry"] = (mine["is_tcp"] > 0).all() and (places == 0).all()
+            self.links[k]["clocked"] = (mine["is_tcp"] > mine["is_ack"]).all()
+        clocked = self.links["clocked"] > 0
+        follows = self.hops["next"] >= 0
+        here, there = clocked[self.hops["queue"]], clocked[self.hops["next_link"]]
+        self.hops["passes_growth"] = follows & here & there
         self._lay_out_tables()
         self._lay_out_changes()
 
@@ -396,8 +405,7 @@ class FluidWorld:
             rows["write_at"] = [spec.start + spec.writes[0][0] for spec in specs]
         packets = [packets_in_run(x.resolved, x.rows[i], x.scenario.duration) for x in cases]
         rows["most"] = np.maximum(np.array(packets) * specs[0].count, SENSIBLE)
-        path = (*self.resolved.rows[i].forward, *self.resolved.rows[i].reverse)
-        rows["noise"] = [sum(x.resolved.links[k].jitter for k in path) / 2 for x in cases]
+        rows["noise"] = [case.noises[i] for case in cases]
 
     def _lay_out_changes(self) -> None:
         """The scheduled changes of links and receive windows, as numbers to be written at a step.

@@ -1,0 +1,104 @@
+"""Drops and marks of whole packets of what arrives in a step: whose, and what they leave."""
+
+from tcpcc.engine.jit import compiled, index_at
+from tcpcc.engine.streams import uniform
+from tcpcc.models.bit_sets import first_of, words_for
+from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
+from tcpcc.models.fluid.fluid_records import (
+    LEAST,
+    arrives,
+    hop_at,
+    hop_cell,
+    link_cell,
+    present,
+    put_gap,
+)
+from tcpcc.models.queue_memory import queue_sample_at
+
+L4S = 2  # value of ``hop.ect`` for ECT(1)
+
+
+@compiled
+def chosen_hop(w, x, total, weight, weight_l4s):
+    """A hop drawn in proportion to what its sender has in this step's arrivals, with weights for
+    ECT(1) and for others, `total` together; -1: none."""
+    at = uniform(x) * total
+    chosen = -1
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            amount = arrives(x, h).value
+            if amount > 0:
+                amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
+            if amount > 0:
+                chosen = h
+                at -= amount
+                if at <= 0:
+                    return chosen
+    return chosen
+
+
+@compiled
+def l4s_arrivals(w, x):
+    """Packets of ECT(1) that arrive in this step from senders."""
+    packets = 0.0
+    here = present(x, w.k)
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at
+        while word != 0:
+            h = x.first + first_of(word, j)
+            word &= word - 1
+            if hop_at(w.hops, h).ect == L4S:
+                packets += arrives(x, h).value
+    return packets
+
+
+@compiled
+def drop_one(w, x):
+    """Drop one packet of what arrives in this step."""
+    h = chosen_hop(w, x, x.draws, 1.0, 1.0)
+    if h >= 0:
+        drop_at(w, x, h)
+
+
+@compiled
+def hit_one(w, x, h):
+    """The discipline drops a packet of hop `h`, or marks it if it can be marked."""
+    if h < 0:
+        return
+    hop = hop_at(w.hops, h)
+    if hop.ect != 0 and queue_sample_at(x.sample, 0).marks != 0:
+        put_gap(x, x.marked, max(x.head, w.k), h, 1)
+        count_mark(w, x, hop)
+        return
+    drop_at(w, x, h)
+
+
+@compiled
+def drop_at(w, x, h):
+    """Take one packet of a hop from the newest fluid in the queue. Data leave a gap; what a dropped
+    ACK says the next one says too."""
+    hop = hop_at(w.hops, h)
+    count_drop(w, x, hop)
+    if hop.is_ack != 0:
+        if x.head <= w.k:
+            put_gap(x, x.merged, w.k, h, hop.count)
+            x.backlog -= hop.count
+        return
+    put_gap(x, x.lost, max(x.head, w.k), h, 1)
+    left = 1.0
+    k = w.k
+    while left > LEAST and k >= x.head:
+        cell = hop_cell(x, x.fluid, k, h)
+        part = min(cell.value, left)
+        cell.value -= part
+        left -= part
+        link_cell(x, x.bits, k).value -= part * hop.bits
+        x.backlog_bits -= part * hop.bits
+        k -= 1
+    hop.owed += left
+    x.owed += left * hop.count
+    x.backlog -= (1 - left) * hop.count

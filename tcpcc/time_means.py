@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,7 +155,7 @@ def _of_runs(
             series = {name: run.data[name].values for name in AVERAGED}
             series |= {name: series[name][None] for name in SERIES}
             rows = [flow.name for flow in recorded_rows(run)]
-            means, names = _over_time(series, rows, run.scenario.interval, after)
+            means, names = _over_time(series.__getitem__, rows, run.scenario.interval, after)
             yield index, (means, (names, run.links))
 
 
@@ -172,7 +172,7 @@ def _of_fluid(
         raise unknown("option of the fluid model", name, MODELS["fluid"].options)
 
     def means_of(world: Any, cases: Any, of: Any) -> Found:
-        series, rows = columns_by_name(world, AVERAGED, cases, of)
+        series, rows = columns_by_name(world, cases, of)
         means, names = _over_time(series, rows, world.scenario.interval, after)
         return means, (names, [link.name for link in world.resolved.links if link.record])
 
@@ -187,7 +187,7 @@ AVERAGED = ("time", "count", "packet_size", *SERIES)
 
 
 def _over_time(
-    series: Mapping[str, NDArray[np.float64]], rows: list[str], interval: float, after: float
+    series: Callable[[str], NDArray[np.float64]], rows: list[str], interval: float, after: float
 ) -> tuple[Means, list[str]]:
     """Means of series (`SERIES`, shape [scenario, time, row or link]) over the bins that end later
     than `after`, s, and the names of the flows. Rows of one flow, `rows`, are one entry: amounts
@@ -198,12 +198,12 @@ def _over_time(
     names = list(dict.fromkeys(rows))
     number = {name: k for k, name in enumerate(names)}
     entry = [number[row] for row in rows]
-    ends, counts = series["time"], series["count"]
+    ends, counts = series("time"), series("count")
     first, begin = late_bins(ends, interval, after)
     seconds = ends[-1] - begin
 
     def late(name: str) -> np.ndarray:
-        return series[name][:, first:]
+        return series(name)[:, first:]
 
     def total(of_rows: np.ndarray) -> np.ndarray:
         totals = np.zeros((len(of_rows), len(names)))
@@ -218,16 +218,17 @@ def _over_time(
         known = np.isfinite(values)
         return total(np.where(known, values * counts, 0.0)) / total(known * counts)
 
+    queue = late("queue")
     with np.errstate(invalid="ignore", divide="ignore"):
         flows = {
             "cwnd": mean("cwnd"),
             "rtt": mean("rtt"),
-            "throughput": added("delivered", 8 * series["packet_size"]) / seconds,
+            "throughput": added("delivered", 8 * series("packet_size")) / seconds,
             "loss": added("dropped") / added("sent"),
         }
         links = {
-            "queue": late("queue").mean(axis=1),
-            "queue_min": late("queue").min(axis=1),
+            "queue": queue.mean(axis=1),
+            "queue_min": queue.min(axis=1),
             "queue_max": late("queue_max").max(axis=1),
             "utilization": late("sent_bits").sum(axis=1) / late("capacity").sum(axis=1),
             "drop_rate": late("drops").sum(axis=1) / late("arrived").sum(axis=1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from tcpcc.models.fluid.fluid_world import FluidWorld
 
 
+Columns = Callable[[str], NDArray[np.float64]]
+
+
 def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
     """The recorded run."""
     record = dataset(
@@ -44,29 +47,36 @@ def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
 
 
 def columns_by_name(
-    world: FluidWorld, names: Collection[str], cases: Sequence[FluidCase], of: Of
-) -> tuple[dict[str, NDArray[np.float64]], list[str]]:
+    world: FluidWorld, cases: Sequence[FluidCase], of: Of
+) -> tuple[Columns, list[str]]:
     """Series and facts of the recorded flows and links of the worlds of some scenarios of one kind,
     shape [world, ...] and then as in a record; and the name of the scenario's flow of each row.
 
     Args:
         world: of the first scenario.
-        names: of series of `FlowSeries` and `LinkSeries`, and "time", "capacity", "count",
-            "packet_size".
         cases, of: as in `FluidWorld.write_numbers`.
+
+    Returns:
+        a function of the name of a series of `FlowSeries` and `LinkSeries`, or "time", "capacity",
+        "count", "packet_size"; and the names.
     """
     kept = [world.case.rows[k] for k in world.recorded]
     ends = _ends(world)
-    rates = [tuple(link.rate for link in case.resolved.links) for case in cases]
-    alike = dict(zip(rates, cases, strict=True))  # a case with changes is alone
-    capacity = {key: capacities(case.resolved, ends) for key, case in alike.items()}
-    found = {
-        "time": ends, "capacity": np.stack([capacity[key] for key in rates]),
+    capacity = capacities(world.resolved, ends)[None]
+    if not world.resolved.changes:
+        rates = [[link.rate for link in x.resolved.links if link.record] for x in cases]
+        capacity = np.diff(ends, prepend=0.0)[:, None] * np.array(rates)[:, None]
+    facts = {
+        "time": ends, "capacity": capacity,
         "count": np.array([row.spec.count for row in kept]),
         "packet_size": np.array([row.spec.packet_size for row in kept]),
     }  # fmt: skip
-    found |= _binned(world, [name for name in names if name not in found], of)
-    return found, [row.owner for row in kept]
+    binned = _binned(world, of)
+
+    def columns(name: str) -> NDArray[np.float64]:
+        return facts[name] if name in facts else binned(name)
+
+    return columns, [row.owner for row in kept]
 
 
 def recorded_series(world: FluidWorld) -> Series:
@@ -74,8 +84,8 @@ def recorded_series(world: FluidWorld) -> Series:
     n, kept = world.n_bins, world.recorded
     totals = _totals(world)
     marks = ["marks"] if world.hops["ect"].any() else []
-    found = _binned(world, [*WINDOWS, *AMOUNTS, *OF_LINKS, *marks], alone)
-    found = {name: values[0] for name, values in found.items()}
+    binned = _binned(world, alone)
+    found = {name: binned(name)[0] for name in (*WINDOWS, *AMOUNTS, *OF_LINKS, *marks)}
     ends = _ends(world)
     on = ~(ends[:, None] > totals["finished"][kept])
     flows = FlowSeries(
@@ -101,32 +111,35 @@ def _ends(world: FluidWorld) -> NDArray[np.float64]:
     return np.minimum(scenario.interval * np.arange(1, world.n_bins + 1), scenario.duration)
 
 
-def _binned(world: FluidWorld, names: Iterable[str], of: Of) -> dict[str, NDArray[np.float64]]:
+def _binned(world: FluidWorld, of: Of) -> Columns:
     """Series of recorded flows and links by name, shape [world, time, row or link]."""
     ends, kept, counts = _ends(world), world.recorded, _counts(world)[world.recorded]
     widths = np.diff(ends, prepend=0.0)[:, None]
-    flows = of(world.flow_bins)[:, : len(kept)].transpose(0, 2, 1)
+    flows = of(world.flow_bins)[:, : len(kept)]
     recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
     n = len(world.resolved.flows)
     finished = np.full((len(flows), len(world.case.rows)), math.nan)
     finished[:, :n] = of(world.flows)["finished"][:, :n]
-    finished = finished[:, None, kept]
-    found = {}
-    for name in names:
+    finished = finished[:, kept, None]
+
+    def binned(name: str) -> NDArray[np.float64]:
+        if name in AMOUNTS:
+            return (flows[name] * counts[:, None]).transpose(0, 2, 1)
         if name in WINDOWS:
-            found[name] = flows[name].copy()
-            found[name][ends[:, None] > finished] = np.nan
-        elif name in AMOUNTS:
-            found[name] = flows[name] * counts
-        else:
-            series = of(world.link_bins)["waiting" if name == "queue" else name]
-            found[name] = values = np.zeros((len(series), world.n_bins, len(recorded)))
-            for column, index in enumerate(recorded):
-                if index in world.place:
-                    values[:, :, column] = series[:, world.place[index]]
-            if name in ("queue", "busy"):
-                values /= widths
-    return found
+            values = np.where(ends > finished, np.nan, flows[name]).transpose(2, 0, 1)
+            if len(kept) > 1:  # rows side by side in memory, so that sums over time are fast
+                values = values.copy()
+            return values.swapaxes(0, 1)
+        series = of(world.link_bins)["waiting" if name == "queue" else name]
+        values = np.zeros((len(series), world.n_bins, len(recorded)))
+        for column, index in enumerate(recorded):
+            if index in world.place:
+                values[:, :, column] = series[:, world.place[index]]
+        if name in ("queue", "busy"):
+            values /= widths
+        return values
+
+    return binned
 
 
 def _counts(world: FluidWorld) -> np.ndarray:

@@ -25,8 +25,8 @@ def columns(scenarios, jobs=1):
 
     def read(world, cases, of):
         sizes.append(len(cases))
-        series, _ = columns_by_name(world, [*SERIES, "capacity"], cases, of)
-        return [{name: series[name][k] for name in SERIES} for k in range(len(cases))]
+        series, _ = columns_by_name(world, cases, of)
+        return [{name: series(name)[k] for name in SERIES} for k in range(len(cases))]
 
     for indices, result in integrate_all(scenarios, read, jobs):
         failed = isinstance(result, Exception)

@@ -16,6 +16,7 @@ import numpy as np
 from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import ControllerMemory
 from tcpcc.models.fluid import SENDERS, STEPS, case_of
+from tcpcc.models.fluid.fluid_records import LONGER_TABLES
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.memory_copies import Mould, Of, alone
 
@@ -127,7 +128,10 @@ class _Batches:
             if len(self._moulds) == MOULDS:
                 self._moulds.clear()
             try:
-                mould = self._moulds[case.kind] = Mould(self._world(case))
+                world = self._world(case)
+                world.links["reach"], world.w["need"] = [*case.reach.values()], LONGER_TABLES
+                world.make_room()
+                mould = self._moulds[case.kind] = Mould(world)
             except Exception:  # which each case raises with its own numbers
                 return None
         return mould

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SHORTER = 0.2  # part of a step
 TRIED = 100  # steps
 SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
+LONGEST_REACH = 1024  # for which a batch has room at first
 
 
 class FluidCase:
@@ -41,6 +42,7 @@ class FluidCase:
         noises: mean of the random delays on the path of each of the `rows`, s.
         step: the time step, s.
         end, n_bins: number of steps and of recording intervals.
+        reach: of each kept link, the steps of waiting for which a batch has room at first.
         kind: equal for scenarios whose worlds differ in nothing but the numbers that
             `FluidWorld.write_numbers` writes; None if only an equal scenario has such a world.
     """
@@ -62,7 +64,15 @@ class FluidCase:
         delays = max((route.base_rtt for route in self.routes), default=0.0)
         delays += sum(change.spec.delay or 0.0 for change in resolved.changes)
         self.ahead = math.ceil(delays / self.step) + len(self.kept) + 1  # rows of future steps
+        self.reach = {k: self._reach(resolved.links[k]) for k in self.kept}
         self.kind = self._kind()
+
+    def _reach(self, link: Link) -> int:
+        """A power of two, for the wait in the link's buffer if it is full."""
+        largest = max((row.spec.packet_size for row in self.rows), default=0)
+        room = link.buffer * (largest if link.buffer_unit == "packets" else 1)
+        full = 8 * room / link.rate / self.step + 2
+        return _power_of_two(min(max(SHORTEST_REACH, full), LONGEST_REACH))
 
     def table_rows(self, reach: dict[int, int]) -> int:
         """Rows of the tables of the past: a power of two, for the longest round trip of what waits
@@ -81,8 +91,8 @@ class FluidCase:
         scenario = self.scenario
         return (
             scenario.duration, scenario.interval, len(scenario.net.links), tuple(self.kept),
-            self.table_rows(dict.fromkeys(self.kept, SHORTEST_REACH)),
-            self.link_rows(SHORTEST_REACH),
+            self.table_rows(self.reach), *self.reach.values(),
+            *map(self.link_rows, self.reach.values()),
             *(_kind_of_link(link) for link in resolved.links),
             *(_kind_of_flow(flow) for flow in resolved.flows),
         )  # fmt: skip

@@ -147,8 +147,13 @@ def test_threads_and_many_batches_change_nothing(monkeypatch):
 
 
 def test_a_world_that_needs_longer_tables_gets_them_alone():
-    sizes = assert_each_alone([plain(buffer) for buffer in (20, 30, 4000, 40)])
-    assert sizes == [3, 1]
+    buffers = 20, 30, 4000, 5000, 40
+    sizes = assert_each_alone([plain(buffer, slow_start="standard") for buffer in buffers])
+    assert sizes == [3, 1, 1]
+
+
+def test_a_batch_has_room_for_full_buffers():
+    assert assert_each_alone([plain(buffer) for buffer in (400, 450, 20, 30)]) == [2, 2]
 
 
 @pytest.mark.parametrize(

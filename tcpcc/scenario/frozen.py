@@ -236,12 +236,17 @@ class Record:
     def _keep(self, values: Mapping[str, Any]) -> None:
         """Checks each setting, then all together."""
         kind: Any = type(self)
+        given = {}
         for name, check, default, kept in _checks(kind):
             value = values[name]
-            value = kept if value is default else check(self._of + name, value)
+            if value is default:
+                value = kept
+            else:
+                given[name] = value
+                value = check(self._of + name, value)
             object.__setattr__(self, name, value)
         self._check()
-        units.look_for_units(*rates_and_delays(kind, values), self._of)
+        units.look_for_units(*rates_and_delays(kind, given), self._of)
 
     def _check(self) -> None:
         """Conditions on several settings; may complete those that depend on others."""
@@ -293,11 +298,11 @@ def rates_and_delays(
     kind: type, values: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values that are rates, and those that are propagation delays, by name."""
-    rates, delays = (
-        {name: values[name] for name in names if name in values}
-        for names in _rates_and_delays(kind)
+    rates, delays = _rates_and_delays(kind)
+    return (
+        {name: values[name] for name in rates if name in values},
+        {name: values[name] for name in delays if name in values},
     )
-    return rates, delays
 
 
 R = TypeVar("R", bound=Record)

@@ -91,6 +91,8 @@ def number_pairs(
         pairs = dict(values)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise refuse(field, values, "a mapping of names to numbers") from None
+    if not pairs:
+        return ()
     numbers = {k for k, param in known.items() if not isinstance(param, Flag)} if known else pairs
     checked = {
         text(field, k): float(v)

@@ -285,8 +285,8 @@ class Record:
         kind: Any = type(self)
         copy = object.__new__(kind)
         for name in _all_fields(kind):
-            value = values[name] if name in values else getattr(self, name)
-            object.__setattr__(copy, name, value)
+            object.__setattr__(copy, name, getattr(self, name))
+        copy._store(**values)
         return copy
 
     def __repr__(self) -> str:

@@ -474,6 +474,7 @@ class _Routes:
         self.by_ends = {(link.src, link.dst): k for k, link in enumerate(net.links)}
         self.nodes = {node for ends in self.by_ends for node in ends}
         self._found: dict[tuple[str, str], tuple[str, ...]] = {}  # shortest paths
+        self._passed: dict[tuple[str, ...], tuple[int, ...]] = {}  # links between nodes
 
     def end(self, role: str, node: str | None) -> str:
         """The node where a flow begins or ends; an error if it is missing or unknown."""
@@ -485,6 +486,8 @@ class _Routes:
 
     def along(self, what: str, nodes: tuple[str, ...]) -> tuple[int, ...]:
         """Indices of the links from node to node."""
+        if nodes in self._passed:
+            return self._passed[nodes]
         for node in nodes:
             if node not in self.nodes:
                 raise unknown(f"node in {what}", node, self.nodes)
@@ -495,7 +498,8 @@ class _Routes:
                     f"{what}: there is no link from {src!r} to {dst!r}; "
                     f"from {src!r} links lead to {onward or 'nowhere'}"
                 )
-        return tuple(self.by_ends[ends] for ends in pairwise(nodes))
+        self._passed[nodes] = tuple(self.by_ends[ends] for ends in pairwise(nodes))
+        return self._passed[nodes]
 
     def shortest(self, source: str, target: str) -> tuple[str, ...]:
         """The nodes of the path with the fewest hops; of equal ones, with the least delay."""

@@ -326,7 +326,8 @@ class Flow(Record):
         payload = self.packet_size - self.header
         if self.size is not None:
             self._store(size=_packets("size", self.size, payload))
-        self._store(writes=_writes(self.writes, payload))
+        if self.writes is not self._defaults["writes"]:
+            self._store(writes=_writes(self.writes, payload))
         if self.writes and self.size is not None:
             raise ScenarioError(f"size = {self.size!r}: must be left out with writes")
         last = self.start + self.jitter

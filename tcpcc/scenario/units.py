@@ -87,6 +87,8 @@ def doubtful(
         }
         for values in (rates, delays)
     )
+    if not plain_rates and not plain_delays:
+        return {}
     least, largest = IF_BOTH
     low = any(0 < v <= least for v in plain_rates.values())
     if not (low and any(largest <= v < math.inf for v in plain_delays.values())):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tcpcc.controllers import Controller, Param
+from tcpcc.controllers import CONTROLLERS, Controller, Param
 from tcpcc.errors import ScenarioError
 from tcpcc.queues import RED, DropTail
 from tcpcc.scenario import CBR, Access, Change, Flow, Link, Network, Scenario, Transport
@@ -253,6 +253,17 @@ def test_changes_are_sorted_and_make_their_links_variable():
         (8, "f:access"),
     ]
     assert [x.name for x in resolved.links if x.variable] == ["bottleneck", "f:access"]
+
+
+def test_a_controller_registered_anew_is_that_of_a_scenario_made_before(monkeypatch):
+    for table in ("_known", "_by"):
+        monkeypatch.setattr(CONTROLLERS, table, dict(getattr(CONTROLLERS, table)))
+    before, after = (OWN.variant(name="again", summary=text) for text in ("before", "after"))
+    CONTROLLERS.add(before)
+    scenario = Scenario(NET, [Flow("again")], duration=1)
+    assert scenario.resolve().flows[0].controller is before
+    CONTROLLERS.add(after)
+    assert scenario.resolve().flows[0].controller is after
 
 
 # --- digest --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tcpcc.models.fluid.fluid_packet_memory import takes_packets
 from tcpcc.models.layout import Route, queueing_links, route_of
@@ -146,7 +147,13 @@ def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: flo
 @lru_cache(maxsize=128)
 def _step_near(longest: float, base_rtts: tuple[float, ...], interval: float) -> float:
     least = float(max(math.ceil(interval / longest - 1e-9), 1))
-    most = max(least / (1 - SHORTER) // 1, least)
-    parts = np.unique(np.linspace(least, most, int(min(most - least + 1, TRIED))).round())
+    parts = _parts_from(least)
     each = np.array(base_rtts)[:, None] * parts / interval
     return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
+
+
+@lru_cache(maxsize=128)
+def _parts_from(least: float) -> NDArray[np.float64]:
+    """Whole numbers from `least` on: steps of an interval, up to `SHORTER` shorter."""
+    most = max(least / (1 - SHORTER) // 1, least)
+    return np.unique(np.linspace(least, most, int(min(most - least + 1, TRIED))).round())

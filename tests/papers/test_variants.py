@@ -329,8 +329,8 @@ def test_a_cause_takes_the_difference_away():
 
 
 def test_a_difference_without_references_is_not_traced(table):
-    key = ("large", "bic_2004", "ratio")
-    assert page.cause(table, key, references.stored())[0] == "victim"
+    key = ("small", "adavegas", "ratio")
+    assert page.cause(table, key, references.stored())[0] == "longer"
     assert page.cause(table, key, {})[0] == ""
 
 
@@ -341,8 +341,8 @@ def test_with_larger_windows_rate_buffer_and_thresholds_are_ten_times_as_large()
 
 
 EXAMPLES = [
-    ("unlike", "bic", "jain"), ("red", "yeah", "ratio"), ("small", "tahoe", "ratio"),
-    ("large", "bic_2004", "ratio"),
+    ("deep", "hybla", "jain"), ("small", "adavegas", "ratio"), ("large", "veno", "fair"),
+    ("small", "bbr3", "ratio"),
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from experiments.published import DIFFERENCES
 # An item of a paper, and the causes that its experiments show; few seconds.
 CHEAP = {
     "westwood_rbe": ("figure_4", "phases"),
-    "red_fairness": ("figure_2_3", "windows"),
+    "red_fairness": ("estimator", "windows"),
 }
 
 

@@ -33,10 +33,16 @@ def overflow(w, x, packets, limit):
     x.room = limit - 1
     if is_ordered(x) and x.complete <= MOST:
         drop_in_order(w, x)
-    elif x.clocked != 0 and x.paced == 0 and (x.noise == 0 or x.draws <= MOST):
+    elif x.clocked != 0 and x.paced == 0 and (x.noise == 0 or has_phase(x)):
         drop_by_clock(w, x)
     else:
         drop_in_proportion(w, x, packets)
+
+
+@compiled
+def has_phase(x):
+    """Whether packets of all flows come at the same part of a packet time, but for random times."""
+    return x.base_rtt >= 0 and x.draws <= MOST
 
 
 @compiled
@@ -99,8 +105,8 @@ def displacement(w, x, h, per_packet):
     random times the packet comes at `phase` between two of them. With n > 1 packets overtake each
     other, and of those that have come the number has the variance (n - 1) / 6.
     """
-    f = flow_at(w.flows, hop_at(w.hops, h).flow)
-    n, phase = 2 * f.noise * per_packet, (f.base - f.noise) * per_packet
+    n = 2 * flow_at(w.flows, hop_at(w.hops, h).flow).noise * per_packet
+    phase = x.base_rtt * per_packet
     phase -= np.floor(phase)
     late = uniform(x)
     if n <= 1:

@@ -100,6 +100,13 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     return rows
 
 
+def common(values: np.ndarray) -> np.ndarray:
+    """The values that all rows agree on, to rounding; else -1."""
+    if not len(values):
+        return np.full(values.shape[1:], -1.0)
+    return np.where(np.ptp(values, axis=0) < 1e-9, values[0], -1.0)
+
+
 class FluidWorld:
     """The memory of one run; the arrays belong to this object.
 
@@ -187,11 +194,11 @@ class FluidWorld:
             rows["rate"] = [link.rate for link in mine]
             rows["loss"] = [link.loss for link in mine]
             rows["limit"] = [link.buffer for link in mine]
-            noises = zip(*(case.noises for case in cases), strict=True)
-            crossing = [
-                x for x, route in zip(noises, self.routes, strict=True) if index in route.links
-            ]
-            rows["noise"] = 2 * np.max(crossing, 0, initial=0.0) if crossing else 0.0
+            crossing = [i for i, route in enumerate(self.routes) if index in route.links]
+            noises = np.array([[case.noises[i] for i in crossing] for case in cases])
+            trips = np.array([[case.routes[i].base_rtt for i in crossing] for case in cases])
+            rows["noise"] = 2 * noises.max(1, initial=0.0)
+            rows["base_rtt"] = common((trips - noises).T)
             seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
             if index in self.queues:
                 self.queues[index].write_numbers(mine, seeds, of)

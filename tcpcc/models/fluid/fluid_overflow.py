@@ -42,7 +42,7 @@ def overflow(w, x, packets, limit):
 @compiled
 def has_phase(x):
     """Whether packets of all flows come at the same part of a packet time, but for random times."""
-    return x.base_rtt >= 0 and x.draws <= MOST
+    return x.alike != 0 and x.draws <= MOST
 
 
 @compiled
@@ -105,8 +105,8 @@ def displacement(w, x, h, per_packet):
     random times the packet comes at `phase` between two of them. With n > 1 packets overtake each
     other, and of those that have come the number has the variance (n - 1) / 6.
     """
-    n = 2 * flow_at(w.flows, hop_at(w.hops, h).flow).noise * per_packet
-    phase = x.base_rtt * per_packet
+    f = flow_at(w.flows, hop_at(w.hops, h).flow)
+    n, phase = 2 * f.noise * per_packet, (f.base - f.noise) * per_packet
     phase -= np.floor(phase)
     late = uniform(x)
     if n <= 1:

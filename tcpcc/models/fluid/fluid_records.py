@@ -199,8 +199,8 @@ HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 #: `departed`: packets that left in this step; `room`: mean backlog of a full buffer. `single`: each
 #: sender is one flow; `clocked`: all that cross the link are data of senders with ACKs; `paced`:
 #: open flows that pace; `complete`: whole packets of this step; `ahead`: whole packets less their
-#: fluid; `noise`: longest random time that the hosts and links of a flow take, s; `base_rtt`: that
-#: of all flows without these times, or -1, s.
+#: fluid; `noise`: longest random time that the hosts and links of a flow take, s; `alike`: the
+#: base RTTs of all flows are equal.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -213,7 +213,7 @@ QUEUE = record_dtype(
         ("mask", int), *((name, int) for name in LINK_TABLES),
         ("arrived", float), ("departed", float), ("room", float), ("single", int),
         ("clocked", int), ("paced", float), ("complete", float), ("ahead", float), ("noise", float),
-        ("base_rtt", float), *STREAM_FIELDS,
+        ("alike", int), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 

@@ -100,11 +100,7 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     return rows
 
 
-def common(values: np.ndarray) -> np.ndarray:
-    """The values that all rows agree on, to rounding; else -1."""
-    if not len(values):
-        return np.full(values.shape[1:], -1.0)
-    return np.where(np.ptp(values, axis=0) < 1e-9, values[0], -1.0)
+SAME = 1e-9  # s; base RTTs are equal but for rounding
 
 
 class FluidWorld:
@@ -197,8 +193,9 @@ class FluidWorld:
             crossing = [i for i, route in enumerate(self.routes) if index in route.links]
             noises = np.array([[case.noises[i] for i in crossing] for case in cases])
             trips = np.array([[case.routes[i].base_rtt for i in crossing] for case in cases])
+            trips -= noises
             rows["noise"] = 2 * noises.max(1, initial=0.0)
-            rows["base_rtt"] = common((trips - noises).T)
+            rows["alike"] = trips.max(1, initial=0.0) - trips.min(1, initial=math.inf) < SAME
             seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
             if index in self.queues:
                 self.queues[index].write_numbers(mine, seeds, of)

@@ -6,7 +6,7 @@ open. A difference is gone when the models are within 10 %; chance does not coun
 
 - `phases`: hosts take a random time of up to one packet time for each packet (Floyd and Jacobson
   1992). With exact delays and equal packets, the order of arrival at a full drop-tail queue decides
-  who loses, for minutes: these traffic phases exist among packets only.
+  who loses, for minutes; the fluid model has a part of these traffic phases (docs/fluid.md).
 - `longer times`: of up to three packet times. With one, packets keep their order, and the part of a
   packet time in the base RTT decides who loses.
 - `step`: as `phases`, and the fluid model's step is halved.
@@ -15,6 +15,7 @@ open. A difference is gone when the models are within 10 %; chance does not coun
 - `windows`: as `phases`, and rates, buffers, thresholds and sizes are ten times as large, so that a
   packet is a small part of a window. Up to `LARGEST`, and not with random conversations.
 - `recovery and windows`: both together.
+
 experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
 `phases` if none does); the papers' pages name it as the cause (`experiments.published`).
 """

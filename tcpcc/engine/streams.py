@@ -14,6 +14,7 @@ products stay below 2**53, so compiled and interpreted code give the same bits.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -70,6 +71,15 @@ def uniform(s: Any) -> float:
     if difference == 0:
         difference = M1
     return difference / (M1 + 1.0)
+
+
+def normal(s: Any) -> float:
+    """The next number of the standard normal distribution (Marsaglia's polar method)."""
+    r = 0.0
+    while not 0 < r < 1:
+        a, b = 2 * uniform(s) - 1, 2 * uniform(s) - 1
+        r = a * a + b * b
+    return a * math.sqrt(-2 * math.log(r) / r)
 
 
 def jump(s: Any, number: int) -> None:

@@ -30,9 +30,14 @@ FEATURES = "+bulk-memory,+nontrapping-fptoint,+sign-ext"
 ROOTS = "tcpcc.roots"
 """The first data of the module, at address 0: the place of each function in the table, 32 bits."""
 
-IMPORTED = "fmod"
+IMPORTED = b"fmod"
 """The function that a browser has with C's bits, as its operator %."""
 
+_HEADER = b"\0asm\1\0\0\0"
+_CUSTOM, _IMPORTS = 0, 2
+"""Kinds of sections: names and relocations, which only a linker reads, and what a module lacks."""
+
+_FUNCTION_IMPORT = re.compile(rb"\x03env.(\w+)\x00", re.DOTALL)
 _OF_THIS_MACHINE = re.compile(r"^(?:target (?:triple|datalayout)|source_filename).*$", re.MULTILINE)
 _COUNTED = re.compile(
     r"^define [^\n]*@NRT_(?:in|de)cref\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL
@@ -93,10 +98,11 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-    for value in module.functions:
-        if value.is_declaration and not value.name.startswith(("llvm.", IMPORTED)):
-            raise TcpccError(f"a rule calls {value.name}, which WebAssembly does not have")
-    return _without_custom_sections(machine.emit_object(module))
+    sections = _sections(machine.emit_object(module))
+    for name in _FUNCTION_IMPORT.findall(dict(sections)[_IMPORTS]):
+        if name != IMPORTED:
+            raise TcpccError(f"a rule calls {name.decode()}, which WebAssembly does not have")
+    return _HEADER + b"".join(section for kind, section in sections if kind != _CUSTOM)
 
 
 def _overload(function: Any, signature: tuple[Any, ...]) -> Any:
@@ -145,9 +151,9 @@ def _wrapper(name: str, inner: str) -> str:
     )
 
 
-def _without_custom_sections(code: bytes) -> bytes:
-    """A module without names and relocations, which only a linker reads."""
-    kept, at = [code[:8]], 8
+def _sections(code: bytes) -> list[tuple[int, bytes]]:
+    """The kind and the bytes of each section of a module."""
+    found, at = [], len(_HEADER)
     while at < len(code):
         begin, size, shift = at, 0, 0
         at += 1
@@ -158,6 +164,5 @@ def _without_custom_sections(code: bytes) -> bytes:
             if code[at - 1] < 128:
                 break
         at += size
-        if code[begin] != 0:
-            kept.append(code[begin:at])
-    return b"".join(kept)
+        found.append((code[begin], code[begin:at]))
+    return found

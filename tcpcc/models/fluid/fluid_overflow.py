@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import compiled, index_at
-from tcpcc.engine.streams import uniform
+from tcpcc.engine.streams import normal, uniform
 from tcpcc.models.bit_sets import first_of, words_for
 from tcpcc.models.fluid.fluid_drops import chosen_hop, drop_at, drop_one
 from tcpcc.models.fluid.fluid_in_order import MOST, drop_in_order, is_ordered
@@ -111,8 +111,7 @@ def displacement(w, x, h, per_packet):
     late = uniform(x)
     if n <= 1:
         return n / 2 - np.floor(phase + n * late)
-    normal = math.sqrt(-2 * math.log(uniform(x))) * math.cos(2 * math.pi * uniform(x))
-    more = math.sqrt((n - 1) / 6) * normal + late + (0.5 - late) / n
+    more = math.sqrt((n - 1) / 6) * normal(x) + late + (0.5 - late) / n
     return more - np.floor(phase + late)
 
 

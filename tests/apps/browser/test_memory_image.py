@@ -107,15 +107,22 @@ def _raises(s, p, ack):
     s.cwnd += math.atan(ack.acked) / s.cwnd
 
 
+def _waves(s, p, ack):
+    s.cwnd += math.cos(ack.acked) / s.cwnd  # LLVM's own word, a call when emitted
+
+
 def _halve(s, p, ack):
     s.cwnd = s.ssthresh = max(ack.window / 2, 2.0)
 
 
-def test_a_rule_whose_mathematics_a_page_lacks_is_refused():
-    mine = tc.Controller(name="of_test", summary="-", on_ack=_raises, on_loss=_halve,
+@pytest.mark.parametrize(("rule", "lacks"), [(_raises, "atan"), (_waves, "cos")])
+def test_a_rule_whose_mathematics_a_page_lacks_is_refused(rule, lacks):
+    mine = tc.Controller(name="of_test", summary="-", on_ack=rule, on_loss=_halve,
                          on_timeout=_halve)  # fmt: skip
     scenario = SCENARIO.replace(flows=[tc.Flow(mine)])
-    with pytest.raises(tc.TcpccError, match="a rule calls atan, which WebAssembly does not have"):
+    with pytest.raises(
+        tc.TcpccError, match=f"a rule calls {lacks}, which WebAssembly does not have"
+    ):
         tc.to_html(scenario, controls=["rate"])
 
 

@@ -44,11 +44,13 @@ def against_reno(model, controller, buffer, offset=0.0, **params):
 
 @EVERY_MODEL
 def test_vegas_gets_less_than_a_quarter_of_the_link(model):
-    """Table 3.1, drop-tail: 323 of 1443 kb/s (ns-2 gives 323.6; the fluid model 297)."""
-    run = simulate(model, flow("vegas"), flow("reno"))
-    near = 0.1 if model == "fluid" else 0.03
-    assert float(run.goodput()[0]) / 1e3 == pytest.approx(323, rel=near)
-    assert float(run.goodput().sum()) / 1e3 == pytest.approx(1443, rel=0.01)
+    """Table 3.1, drop-tail: 323 of 1443 kb/s (ns-2 gives 323.6). The fluid model gives 290 to 352
+    with the start of Reno, packets 319 to 340."""
+    offsets, near = (OFFSETS, 0.05) if model == "fluid" else ((0.0,), 0.03)
+    runs = [simulate(model, flow("vegas"), flow("reno", offset)) for offset in offsets]
+    of_vegas, both = np.mean([(run.goodput()[0], run.goodput().sum()) for run in runs], axis=0)
+    assert of_vegas / 1e3 == pytest.approx(323, rel=near)
+    assert both / 1e3 == pytest.approx(1443, rel=0.01)
 
 
 @pytest.mark.parametrize("buffer", [20, 50, 100])

@@ -45,7 +45,7 @@ WORLD_TABLES = (*FLOW_COLUMNS, "returned", "returned_words", "waits", "awake", "
                 "own_words")  # fmt: skip
 #: Tables that are written at the present step only; others have rows of the near future.
 OF_PAST = ("waits", "hop_waits", "history")
-#: Totals of a flow at the end of a step: packets sent and retransmitted (of a sender with SACK);
+#: Totals of a flow at the end of a step: packets sent, and lost ones that were sent again (SACK);
 #: those that a controller reads which reads fields of single packets (`OF_PACKETS`).
 (SENT_BY, REPAIRED_BY,
  DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, FIRST_SENT_AT, N_TOTALS) = range(8)  # fmt: skip

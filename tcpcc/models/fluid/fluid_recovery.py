@@ -280,7 +280,8 @@ def to_repair(f):
 
 @compiled
 def count_sent(f, now, amount, out):
-    """`amount` packets are about to be sent. Returns how many of them are retransmissions."""
+    """`amount` packets are about to be sent. Returns how many of them are retransmissions, of lost
+    packets and of others that the receiver has."""
     if amount <= 0:
         return 0.0
     if out <= 1e-9 and f.phase == OPEN:
@@ -304,14 +305,15 @@ def count_sent(f, now, amount, out):
         f.holes -= repaired
         f.repairs_until = f.sent + (amount if f.again > 0 else repaired)
     f.new_data += amount - repaired
-    if f.again > 0 and f.phase == LOSS:
+    again = 0.0
+    if f.again + f.tail > 0 and f.phase == LOSS:
         again = amount - repaired
         if f.holes <= 0:
             again = min(again, f.tail)
             f.tail -= again
         f.duplicates += again
         f.useless += again
-    return repaired
+    return repaired + again
 
 
 @compiled

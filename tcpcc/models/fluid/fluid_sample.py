@@ -37,7 +37,7 @@ def outstanding(f):
 @compiled
 def new_data(f):
     """Packets that the application has not sent for the first time."""
-    return max(f.size - (f.sent - f.retransmitted - f.useless), 0.0)
+    return max(f.size - (f.sent - f.retransmitted), 0.0)
 
 
 @compiled
@@ -116,7 +116,7 @@ def history_of(w, f, a, at):
 def note_history(w, f, k, limited):
     """Keep the totals at the end of step `k`, and what describes the packets sent in it."""
     total_at(w, f, SENT_BY, k).value = f.sent
-    total_at(w, f, REPAIRED_BY, k).value = f.retransmitted
+    total_at(w, f, REPAIRED_BY, k).value = f.retransmitted - f.useless
     if f.reads_packets == 0:
         return
     total_at(w, f, DELIVERED_BY, k).value = f.delivered

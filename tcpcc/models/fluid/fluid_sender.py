@@ -269,6 +269,7 @@ def take_returned(w, f, now):
     if f.duplicates > 0 and a > 0:
         useful -= min(a * f.duplicates / max(f.sent - before, a), f.duplicates)
         f.duplicates -= a - useful
+        f.reached -= a - useful  # the receiver had them
     f.delivered += useful
     new = max(useful - old, 0.0)
     in_order = repair_losses(w, f, now, new)
@@ -291,6 +292,8 @@ def take_returned(w, f, now):
 def close_flow(w, f, now):
     f.finished = now
     f.status = FINISHED
+    f.reached -= f.duplicates  # those on the way
+    f.duplicates = 0.0
     count_open(w, f, 0.0)
 
 
@@ -459,13 +462,13 @@ def send_fluid(w, f, now, acked):
             count_open(w, f, 0.0)
     if amount > f.most:
         raise FloatingPointError("a window of more packets than the path carries in the run")
-    repaired = count_sent(f, now, amount, out)
-    f.retransmitted += repaired
+    again = count_sent(f, now, amount, out)
+    f.retransmitted += again
     if in_flight(f) <= ROUNDING:
         f.first_sent = now
     f.sent += amount
     if f.on_send != 0 and amount > 0:
-        report_sent_fluid(f, now, amount, repaired)
+        report_sent_fluid(f, now, amount, again)
     if f.reads_packets != 0 and to_repair(f) <= 0 and is_held_back(f, out + amount):
         f.limited_until = f.delivered + in_flight(f)
     if f.n_history > 0:
@@ -479,12 +482,12 @@ def send_fluid(w, f, now, acked):
 
 
 @not_inlined
-def report_sent_fluid(f, now, amount, repaired):
-    """Call ``on_send`` for `amount` packets, of which `repaired` are retransmissions."""
+def report_sent_fluid(f, now, amount, again):
+    """Call ``on_send`` for `amount` packets, of which `again` are retransmissions."""
     sampled_at = f.sampled_at
     a = fill_common(f, now)
     f.sampled_at = sampled_at
-    a.sent, a.retransmitted = amount, repaired
+    a.sent, a.retransmitted = amount, again
     apply_rule(f, f.on_send)
     a.sent = a.retransmitted = 0.0
 

@@ -152,13 +152,14 @@ CROWD = [
 
 @pytest.mark.parametrize(("controller", "net"), CROWD)
 def test_no_packet_is_lost_without_a_record(controller, net):
+    """With SACK no packet arrives twice."""
     if len(net.links) > 2:
         traffic = [
             tc.Flow(controller, access_delay=0.02, source=f"r{k}", target=f"r{k + 1}", count=2)
             for k in range(3)
         ]
     else:
-        traffic = flows(controller, 3)
+        traffic = flows(controller, 3, recovery=None if controller == "bbr" else "sack-prr")
     run = fluid(net, traffic, duration=20)
     window = np.maximum(run.data["cwnd"].isel(time=-1).values, 1)
     assert (balance(run) > -1e-6).all()
@@ -209,6 +210,20 @@ def test_every_recovery_gets_what_it_gets_in_packets(recovery):
     net, traffic = path(rate=1e8, buffer=500, loss=0.01), flows("reno", 4, recovery=recovery)
     packets, fluid = (mean(net, traffic, model, goodput) for model in ("packet", "fluid"))
     assert fluid == pytest.approx(packets, rel=0.2)
+
+
+@pytest.mark.parametrize("buffer", [5, 10])
+@pytest.mark.parametrize("recovery", list(RECOVERIES))
+def test_what_a_receiver_has_already_is_not_delivered(recovery, buffer):
+    """Twenty files of 67 packets with timeouts, after which many send again what has arrived."""
+    files = [tc.Flow("newreno", size=67, start=i / 100, recovery=recovery) for i in range(20)]
+    scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", buffer), files, duration=60)
+    packet, ode = (tc.simulate(scenario, model) for model in ("packet", "fluid"))
+    delivered = ode.data["delivered"].sum("time").to_numpy()
+    assert delivered.mean() == pytest.approx(67, rel=0.015)
+    assert delivered.max() < 67 * 1.05
+    again, of_packets = (run.data["retransmitted"].sum() for run in (ode, packet))
+    assert float(again) == pytest.approx(float(of_packets), rel=0.45)
 
 
 @pytest.mark.parametrize("recovery", ["sack", "rack-tlp"])

@@ -20,7 +20,7 @@ def beside_a_constant_window(model, processing=0.0):
 @pytest.mark.parametrize("model", ["packet", "fluid"])
 def test_who_grows_loses_and_random_times_in_hosts_make_others_lose_too(model):
     still, grows = beside_a_constant_window(model)
-    assert still == 0
+    assert still <= (0.05 * grows if model == "fluid" else 0)
     assert grows > 10
     still, grows = beside_a_constant_window(model, processing=3 * PACKET_TIME)
     assert 0.1 < still / grows < 1

@@ -241,7 +241,7 @@ def test_kinds_have_their_own_rows_and_sizes_of_packets():
     assert list(fluid.data.flow.values) == ["cubic1", "w/large", "w/small"]
     for name in ("w/large", "w/small"):
         one, other = (float(r.data["delivered"].sel(flow=name).sum()) for r in (packet, fluid))
-        assert other == pytest.approx(one, rel=0.03)
+        assert other == pytest.approx(one, rel=0.01)
     bits = (8 * fluid.data["packet_size"] * fluid.data["delivered"].sum("time")).sum()
     assert float(fluid.data["sent_bits"].sum()) == pytest.approx(float(bits), rel=0.005)
 

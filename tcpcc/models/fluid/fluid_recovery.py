@@ -194,7 +194,7 @@ def enter_recovery(f, now, before):
     f.pending = f.late = 0.0
     f.recover = f.sent + min(before, max(window_at(f.state, 0).cwnd - outstanding(f), 0.0))
     f.span = f.flight
-    f.repairs_until = 0.0
+    f.repairs_until = f.again = f.tail = 0.0
     f.repair_lost = f.partial = 0
     f.inflation = f.dupack_threshold
     f.in_recovery = f.sent_in_recovery = f.new_data = 0.0
@@ -218,6 +218,9 @@ def fill_flight(f, a):
 @compiled
 def leave_recovery(f, now):
     f.phase = OPEN
+    if f.holes < HALF:  # filled by what counted as sent twice
+        f.delivered += f.holes
+        f.reached += f.holes
     f.inflation = f.holes = f.fresh = 0.0
     f.pending = f.late
     f.late = 0.0

@@ -78,7 +78,7 @@ def fill_packet_fields(w, f, now, a):
     """Fill in the fields of the newest packet that has returned."""
     at = sent_in_step(w, f)
     a.rate_interval = max(f.rtt, send_elapsed(w, f, at))
-    a.rate_delivered = f.delivered - then(w, f, DELIVERED_BY, at)
+    a.rate_delivered = max(f.delivered - then(w, f, DELIVERED_BY, at), 1.0)  # packets are whole
     a.delivery_rate = a.rate_delivered / a.rate_interval if a.rate_interval > 0 else 0.0
     a.owd = f.owd
     history_of(w, f, a, at)

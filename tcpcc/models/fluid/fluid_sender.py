@@ -61,6 +61,7 @@ from tcpcc.transport.rules import apply_cut, apply_growth, is_limited, pause
 from tcpcc.transport.sample import apply_rule
 
 NEVER = 10**18  # steps
+LITTLE = 3 * ROUNDING  # packets of a file: rounding errors of new data, of holes, and of the totals
 
 
 @compiled
@@ -282,7 +283,7 @@ def take_returned(w, f, now):
             read_words(w, f)
         report_delivered(w, f, now, a, in_order)
     detect_loss(f, now, new)
-    is_done = f.delivered >= f.size - ROUNDING and math.isnan(f.finished)
+    is_done = f.delivered >= f.size - LITTLE and math.isnan(f.finished)
     if is_done and f.conversation == 0 and f.item == f.last_item:
         close_flow(w, f, now)
     return a
@@ -460,6 +461,8 @@ def send_fluid(w, f, now, acked):
         amount = min(amount, to_repair(f))
         if f.open != 0:
             count_open(w, f, 0.0)
+    if amount <= ROUNDING:
+        amount = 0.0
     if amount > f.most:
         raise FloatingPointError("a window of more packets than the path carries in the run")
     again = count_sent(f, now, amount, out)

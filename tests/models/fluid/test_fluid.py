@@ -226,6 +226,29 @@ def test_what_a_receiver_has_already_is_not_delivered(recovery, buffer):
     assert float(again) == pytest.approx(float(of_packets), rel=0.45)
 
 
+@pytest.mark.parametrize(
+    ("recovery", "controller", "buffer", "size", "count", "loss"),
+    [
+        ("newreno-steady", "newreno", 5, 67, 20, 0.0),
+        ("newreno-steady", "reno", 4, 247, 16, 0.0),
+        ("sack", "newreno", 21, 226, 28, 0.0),
+        ("sack", "bbr", 18, 248, 29, 0.0),
+        ("sack-prr-6937", "bbr", 14, 120, 22, 0.05),
+        ("vegas-ns2", "cubic", 10, 125, 23, 0.05),
+    ],
+)
+def test_every_file_is_sent_once_and_ends(recovery, controller, buffer, size, count, loss):
+    """After holes in parts, rounding errors that restart a timer, and a bandwidth of nearly 0."""
+    flow = tc.Flow(controller, recovery=recovery, size=size)
+    files = [flow.replace(start=i / 100) for i in range(count)]
+    net = tc.dumbbell("10 Mbps", "20 ms", buffer, loss=loss)
+    run = tc.simulate(tc.Scenario(net, files, duration=60), "fluid")
+    assert not np.isnan(run.data["finished"]).any()
+    new = run.totals()["sent"] - run.totals()["retransmitted"]
+    assert new.to_numpy() == pytest.approx(size, abs=2)
+    assert new.max() <= size + 0.01
+
+
 @pytest.mark.parametrize("recovery", ["sack", "rack-tlp"])
 def test_a_window_that_returns_in_one_step_loses_and_grows_as_in_packets(recovery):
     """A fast link: the whole window is a burst that arrives, leaves and returns in one step. What

@@ -9,7 +9,7 @@ from experiments.published import DIFFERENCES
 
 # An item of a paper, and the causes that its experiments show; few seconds.
 CHEAP = {
-    "westwood_rbe": ("figure_4", "phases"),
+    "westwood_rbe": ("equations", "recovery"),
     "red_fairness": ("estimator", "windows"),
 }
 

@@ -293,7 +293,7 @@ def take_returned(w, f, now):
 def close_flow(w, f, now):
     f.finished = now
     f.status = FINISHED
-    f.reached -= f.duplicates  # those on the way
+    f.reached -= f.duplicates  # what is on its way for the second time
     f.duplicates = 0.0
     count_open(w, f, 0.0)
 

@@ -226,6 +226,13 @@ def test_what_a_receiver_has_already_is_not_delivered(recovery, buffer):
     assert float(again) == pytest.approx(float(of_packets), rel=0.45)
 
 
+def test_no_interval_has_less_than_nothing_delivered():
+    """That a packet has come twice is known a part of a round trip after its arrival."""
+    files = [tc.Flow("newreno", size=67, start=i / 100) for i in range(20)]
+    scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 10), files, duration=20, interval=0.02)
+    assert (tc.simulate(scenario, "fluid").data["delivered"] >= 0).all()
+
+
 @pytest.mark.parametrize(
     ("recovery", "controller", "buffer", "size", "count", "loss"),
     [

@@ -128,7 +128,8 @@ def test_the_list_of_tables_and_figures_is_sorted_and_filtered(site):
         assert deviations[0] > 4
         page.get_by_role("searchbox", name="show only rows").fill("fairness")
         assert 2 < rows.count() < 40
-        rows.first.locator("a").click()
+        with page.expect_navigation():
+            rows.first.locator("a").click()
         assert "papers/" in page.url
         anchor = page.url.partition("#")[2]
         assert page.locator(f"#{anchor}").count() == 1

@@ -10,6 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class Distribution(Record):
                 f"distribution {self.name!r}: {', '.join(missing)} missing: "
                 f"its parameters are {', '.join(allowed)}"
             )
-        return family(**dict(self.params))
+        return _of_scipy(self.name, self.params)
 
     def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
         """The values that are not exceeded with the probabilities `q`, same shape."""
@@ -94,6 +95,14 @@ class Distribution(Record):
     def mean(self) -> float:
         """The expected value; infinite for a tail that is too heavy."""
         return float(self._frozen().mean())
+
+
+@lru_cache(256)
+def _of_scipy(name: str, params: tuple[tuple[str, float], ...]) -> Any:
+    """A frozen distribution of `scipy.stats`, which takes a millisecond to make."""
+    from scipy import stats
+
+    return getattr(stats, name)(**dict(params))
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...]:

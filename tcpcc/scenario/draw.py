@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 MOST = 10_000_000
 """Largest number of conversations, and of items, in a workload."""
 
-_BLOCK = 256
+_BLOCK = 256  # times that are drawn and summed together
+_BLOCKS = 64  # at most, in one call of NumPy
+_KEPT = 4  # workloads: a run's cost is estimated from the conversations that it then has
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Drawn:
     gap: NDArray[np.float64]
 
 
+@lru_cache(_KEPT)
 def drawn(workload: Workload, name: str, seed: int, duration: float) -> Drawn:
     """Draw the conversations of `workload` in a run of `duration` s.
 
@@ -57,13 +62,8 @@ def drawn(workload: Workload, name: str, seed: int, duration: float) -> Drawn:
         ScenarioError: more than `MOST` conversations or items.
     """
     end = duration if workload.flow.stop is None else min(workload.flow.stop, duration)
-    start = workload.flow.start + _sums(
-        workload.interarrival,
-        generator(seed, f"{name}: beginnings"),
-        end - workload.flow.start,
-        workload.count,
-        name,
-    )
+    between = _blocks(workload.interarrival, generator(seed, f"{name}: beginnings"))
+    start = workload.flow.start + _sums(between, end - workload.flow.start, workload.count, name)
     shares = np.cumsum([kind.share for kind in workload.conversations])
     chosen = generator(seed, f"{name}: kinds").random(len(start))
     kind = np.searchsorted(shares / shares[-1], chosen, side="right")
@@ -114,13 +114,17 @@ def _sorted(all_of: Drawn, duration: float) -> Drawn:
     order = order[all_of.start[order] < duration]
     counts = np.diff(all_of.first)[order]
     places = np.repeat(all_of.first[:-1][order], counts) + _places(counts)
-    return Drawn(
+    first = np.concatenate([[0], np.cumsum(counts)])
+    found = Drawn(
         all_of.start[order],
         all_of.kind[order],
-        np.concatenate([[0], np.cumsum(counts)]),
+        first,
         all_of.packets[places],
         all_of.gap[places],
     )
+    for column in vars(found).values():  # `drawn` gives the same arrays to all
+        column.flags.writeable = False
+    return found
 
 
 def _places(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -157,36 +161,42 @@ def _items(
     limits = left
     if spec.lasting is not None:
         limits = np.minimum(left, spec.lasting.quantile(number))
-    drawn_gaps = []
-    for limit in limits:
-        ends = _sums(spec.gap, pauses, float(limit), None, label)
-        drawn_gaps.append(np.diff(ends, prepend=0.0))
-    counts = np.array([len(gaps) + 1 for gaps in drawn_gaps], dtype=np.int64)
+    blocks = _blocks(spec.gap, pauses, min(max(len(left), 1), _BLOCKS))
+    times = [_sums(blocks, limit, None, label) for limit in limits.tolist()]
+    counts = np.array([1 + len(of) for of in times], dtype=np.int64)
     if counts.sum() > MOST:
         raise _too_many(label, "items")
-    return counts, np.concatenate([np.append(0.0, gaps) for gaps in drawn_gaps] or [np.empty(0)])
+    # a conversation is [0, *times]: its pauses are the differences, 0 before the first item
+    parts = [part for of in times for part in ([0.0], of)]
+    gaps = np.diff(np.concatenate([*parts, []]), prepend=0.0)
+    gaps[_places(counts) == 0] = 0.0
+    return counts, gaps
+
+
+def _blocks(
+    between: Distribution | Empirical, stream: np.random.Generator, at_once: int = 1
+) -> Iterator[NDArray[np.float64]]:
+    """The sums of drawn times, `_BLOCK` at a time, each block from 0; `at_once` are drawn together,
+    with the numbers of one after the other."""
+    while True:
+        yield from between.quantile(stream.random((at_once, _BLOCK))).cumsum(axis=1)
 
 
 def _sums(
-    between: Distribution | Empirical,
-    stream: np.random.Generator,
-    end: float,
-    count: int | None,
-    name: str,
+    blocks: Iterator[NDArray[np.float64]], end: float, count: int | None, name: str
 ) -> NDArray[np.float64]:
     """The first sums of drawn times: those below `end`, at most `count`."""
-    blocks: list[NDArray[np.float64]] = []
+    parts = [np.empty(0)]
     last, number = 0.0, 0
     while last < end and (count is None or number < count):
-        sums = last + np.cumsum(between.quantile(stream.random(_BLOCK)))
-        blocks.append(sums)
+        sums = last + next(blocks)
+        parts.append(sums[: np.searchsorted(sums, end)])
         last, number = float(sums[-1]), number + _BLOCK
         if number > MOST:
             raise _too_many(name, "beginnings")
         if math.isnan(last):
             raise ScenarioError(f"workload {name!r}: a drawn time is NaN")
-    sums = np.concatenate(blocks) if blocks else np.empty(0)
-    return sums[sums < end][:count]
+    return np.concatenate(parts)[:count]
 
 
 def _too_many(name: str, what: str) -> ScenarioError:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.packet.memory.same_order import Way, keeps_order
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ class PathMemory:
         A row is the link, what follows the hop, whether the path crosses the link again, and how
         many packets a packet stands for there.
 
-        A packet goes on to the next link without an event if that link's only feeder is the link
-        before it (or the flow's own sender or receiver), neither link changes during the run, and,
-        at a receiver, ACKs are not delayed. A discipline that decides on arrival must see the queue
-        at that time, so packets reach its link by an event.
+        A packet goes on to the next link without an event if packets reach that link in the order
+        in which they are handled, neither link changes during the run, and, at a receiver, ACKs are
+        not delayed. The order is known if the link's only feeder is the link before it (or the
+        flow's own sender or receiver), and where :func:`.keeps_order` says so. A discipline that
+        decides on arrival must see the queue at that time, so packets reach its link by an event.
         """
         world, resolved = self.world, self.world.resolved
         later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
@@ -73,18 +75,18 @@ class PathMemory:
         }
         reorders = {k for i, k in self.stages.items() if resolved.links[i].reordering}
 
-        def is_open(row: int) -> bool:
-            return len(feeders[row]) == 1 and row not in variable and row not in decides
+        own = {row for row in feeders if len(feeders[row]) == 1} - variable - decides
+        several = set() if world.growing else feeders.keys() - own - variable - decides
+        is_open = own | self._in_order(several, own, variable)
 
         rows: list[tuple[int, int, bool, int]] = []
         common = set(self.row_of[: len(world.scenario.net.links)])
         self.path_of: list[int] = []  # each path's first hop
         for _, flow in self.numbered():
             self.path_of.append(len(rows))
-            holds = not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0
             passed: set[int] = set()
             forward, reverse = self.hops_of(flow.forward), self.hops_of(flow.reverse)
-            at_once = not holds and all(map(is_open, reverse[:1]))
+            at_once = not _holds_acks(flow) and is_open.issuperset(reverse[:1])
             receiver = r.RECEIVER if at_once else r.BY_EVENT
             for hops, last in ((forward, receiver), (reverse, r.BY_EVENT)):
                 for k, link in enumerate(hops):
@@ -93,7 +95,7 @@ class PathMemory:
                     elif link in variable:
                         then = r.BY_EVENT
                     elif k + 1 < len(hops):
-                        then = r.NEXT_LINK if is_open(hops[k + 1]) else r.BY_EVENT
+                        then = r.NEXT_LINK if hops[k + 1] in is_open else r.BY_EVENT
                     else:
                         then = last
                     count = flow.spec.count if link in common else 1
@@ -104,6 +106,34 @@ class PathMemory:
         np.maximum.at(self.margin, self.hops["link"], r.MARGIN * self.hops["count"])
         self.hops["link"] = address(world.links) + world.links.itemsize * self.hops["link"]
         return rows
+
+    def _in_order(self, rows: set[int], own: set[int], variable: set[int]) -> set[int]:
+        """Of the links in `rows`, which have several feeders, those of :func:`.keeps_order`; `own`:
+        the links with one feeder, on which nothing changes."""
+        ways: dict[int, list[Way]] = {row: [] for row in rows}
+        for number, flow in self.numbered():
+            forward, hops = self.hops_of(flow.forward), self.hops_of(flow.forward + flow.reverse)
+            specs = self.specs_of(number, flow)
+            acks = [spec.ack_size for spec in specs]
+            sizes = [spec.packet_size for spec in specs]
+            spec = flow.spec
+            if not isinstance(spec, CBR) and spec.transport.handshake:
+                sizes += acks
+            answers = bool(flow.reverse) and spec.count == 1 and not _holds_acks(flow)
+            way = Way(hops, len(forward), (min(sizes), max(sizes)), (min(acks), max(acks)), answers)
+            for row in rows & set(hops):
+                ways[row].append(way)
+        links = dict(zip(self.row_of, self.world.resolved.links, strict=True))
+        of_one = {row: (links[row].rate, links[row].delay) for row in own & links.keys()}
+        rates = {row: link.rate for row, link in links.items() if row not in variable}
+        return {row for row in rows if ways[row] and keeps_order(row, ways[row], of_one, rates)}
+
+    def specs_of(self, number: int, flow: ResolvedFlow) -> list[Any]:
+        """The flow, or the kinds of conversation, on a path."""
+        resolved = self.world.resolved
+        if number < len(resolved.flows):
+            return [flow.spec]
+        return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
 
     def _lay_out_lanes(self, rows: list[tuple[int, int, bool, int]]) -> None:
         """Make a lane for each link from which packets go on by an event, and joint lanes.
@@ -167,3 +197,7 @@ class PathMemory:
         """The rows of a path's links, each followed by its stage of jitter if it has one."""
         pairs = ((self.row_of[i], self.stages.get(i)) for i in way)
         return [k for pair in pairs for k in pair if k is not None]
+
+
+def _holds_acks(flow: ResolvedFlow) -> bool:
+    return not isinstance(flow.spec, CBR) and flow.spec.transport.delayed_ack > 0

@@ -50,12 +50,12 @@ def test_flows_may_come_and_packets_may_stand_for_several(settings):
     assert set(world.paths.hops["then"]) == {BY_EVENT}
 
 
-def way(k, sizes=(1000, 1000), acks=(40, 40), answers=True):
-    """Link 0, two links of flow `k` to its receiver, one back, and link 1."""
-    return Way([0, 10 + k, 20 + k, 30 + k, 1], 3, sizes, acks, answers)
+def way(k, sizes=(1000, 1000), acks=(40, 40)):
+    """Link 0, two links of flow `k` to its receiver, its receiver, one link back, and link 1."""
+    return Way([0, 10 + k, 20 + k, -1, 30 + k, 1], [sizes] * 3 + [acks] * 3)
 
 
-OWN = {link + k: (1e8, 1e-3) for link in (10, 20, 30) for k in range(2)}
+OWN = {link + k: (1e8, 1e-3) for link in (10, 20, 30) for k in range(2)} | {-1: (math.inf, 0.0)}
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,8 @@ OWN = {link + k: (1e8, 1e-3) for link in (10, 20, 30) for k in range(2)}
         ([way(0), way(1)], OWN, 1.01e8, False),  # packets wait on links of their own
         ([way(0), way(1)], dict.fromkeys(OWN, (math.inf, 0.0)), math.inf, False),
         ([way(0), way(1)], OWN | {31: (1e8, 2e-3)}, 1e7, False),
-        ([way(0), way(1)], {k: OWN[k] for k in OWN if k != 30}, 1e7, False),
-        ([way(0), way(1, answers=False)], OWN, 1e7, False),
-        ([way(0), way(1)._replace(n_forward=4)], OWN, 1e7, False),
+        ([way(0), way(1)], {k: OWN[k] for k in OWN if k not in (30, 31)}, 1e7, False),
+        ([way(0), way(1)], {k: OWN[k] for k in OWN if k != -1}, 1e7, False),
         ([way(0), way(1)._replace(hops=[21, 31, 1])], OWN, 1e7, False),
         ([way(0), way(1, sizes=(40, 1000))], OWN, 2.0e6, True),
         ([way(0), way(1, sizes=(40, 1000))], OWN, 2.1e6, False),  # the small one comes too soon
@@ -113,7 +112,7 @@ def scenarios(draw):
         members.append(tc.CBR("2 Mbps", packet_size=draw(st.sampled_from(SIZES))))
     net = tc.dumbbell(
         draw(st.sampled_from([1e7, 1e8])), 0.01, draw(st.integers(3, 40)),
-        queue=draw(st.sampled_from(["droptail", "red"])),
+        queue=draw(st.sampled_from(["droptail", "red", "fq"])),
         loss=draw(st.sampled_from([0.0, 0.01])),
     )  # fmt: skip
     return tc.Scenario(net, members, duration=2.0, seed=draw(st.integers(0, 9)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from tcpcc.scenario.traffic import CBR
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
+
+ANSWERING, HOLDING = -1, -2  # receivers, as hops: they acknowledge at once, or later
 
 
 class PathMemory:
@@ -112,19 +115,22 @@ class PathMemory:
         the links with one feeder, on which nothing changes."""
         ways: dict[int, list[Way]] = {row: [] for row in rows}
         for number, flow in self.numbered():
-            forward, hops = self.hops_of(flow.forward), self.hops_of(flow.forward + flow.reverse)
-            specs = self.specs_of(number, flow)
-            acks = [spec.ack_size for spec in specs]
-            sizes = [spec.packet_size for spec in specs]
-            spec = flow.spec
+            specs, spec = self.specs_of(number, flow), flow.spec
+            acks = [one.ack_size for one in specs]
+            sizes = [one.packet_size for one in specs]
             if not isinstance(spec, CBR) and spec.transport.handshake:
                 sizes += acks
-            answers = bool(flow.reverse) and spec.count == 1 and not _holds_acks(flow)
-            way = Way(hops, len(forward), (min(sizes), max(sizes)), (min(acks), max(acks)), answers)
+            if spec.count > 1:
+                return set()
+            forward, back = self.hops_of(flow.forward), self.hops_of(flow.reverse)
+            hops = [*forward, HOLDING if _holds_acks(flow) else ANSWERING, *back]
+            of_hops = [(min(sizes), max(sizes))] * len(forward)
+            of_hops += [(min(acks), max(acks))] * (1 + len(back))
             for row in rows & set(hops):
-                ways[row].append(way)
+                ways[row].append(Way(hops, of_hops))
         links = dict(zip(self.row_of, self.world.resolved.links, strict=True))
         of_one = {row: (links[row].rate, links[row].delay) for row in own & links.keys()}
+        of_one[ANSWERING] = math.inf, 0.0
         rates = {row: link.rate for row, link in links.items() if row not in variable}
         return {row for row in rows if ways[row] and keeps_order(row, ways[row], of_one, rates)}
 

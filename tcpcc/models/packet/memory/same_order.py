@@ -6,7 +6,7 @@ their ACKs reach the link back in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -14,16 +14,12 @@ class Way(NamedTuple):
     """The way of a flow's packets to its receiver, and of their ACKs back.
 
     Attributes:
-        hops: rows of the world's links; the first `n_forward` are those of data.
-        sizes, ack_sizes: bytes of the smallest and the largest packets, and ACKs.
-        answers: whether every packet stands for itself, and is acknowledged at once.
+        hops: rows of the world's links; a receiver that acknowledges each packet at once is one.
+        sizes: bytes of the smallest and of the largest packet on each hop.
     """
 
     hops: list[int]
-    n_forward: int
-    sizes: tuple[int, int]
-    ack_sizes: tuple[int, int]
-    answers: bool
+    sizes: list[tuple[int, int]]
 
 
 def keeps_order(
@@ -33,39 +29,31 @@ def keeps_order(
     rates: Mapping[int, float],
 ) -> bool:
     """Whether packets reach link `row` in the order in which they left a link that all `ways` have
-    in common: between the two each flow has links of its own, alike for all, and no packet waits.
+    in common: between the two each flow has hops of its own, alike for all, and no packet waits.
 
     Args:
         row: the link.
         ways: of all flows that cross it.
-        own: rates (bit/s) and delays of the links with one feeder, on which nothing changes.
+        own: rates (bit/s) and delays of the hops of single flows, on which nothing changes.
         rates: of the links that packets leave in the order in which they reach them.
     """
     before = [way.hops[: way.hops.index(row)] for way in ways]
-    common = (k for k in reversed(before[0]) if all(k in hops for hops in before))
+    common = (k for k in reversed(before[0]) if k in rates and all(k in hops for hops in before))
     source = next(common, None)
-    if source is None or source not in rates or not all(way.answers for way in ways):
+    if source is None:
         return False
-    begins = [hops.index(source) + 1 for hops in before]
-    between = {
-        tuple(own.get(k) for k in hops[at:]) for hops, at in zip(before, begins, strict=True)
-    }
-    n_data = {way.n_forward - at for way, at in zip(ways, begins, strict=True)}
+    begins = [hops.index(source) for hops in before]
+    between = {tuple(map(own.get, hops[at + 1 :])) for hops, at in zip(before, begins, strict=True)}
     links, *others = between
-    if others or len(n_data) > 1:
+    if others:
         return False
-    sizes = [_range(way.sizes for way in ways), _range(way.ack_sizes for way in ways)]
-    (n,) = n_data
-    low, _ = sizes[n < 0]
-    apart = 8 * low / rates[source]  # the time between two packets, at least
-    for at, link in enumerate(links):
-        low, high = sizes[at >= n]
+    parts = [way.sizes[at : at + 1 + len(links)] for way, at in zip(ways, begins, strict=True)]
+    sizes = [
+        (min(low for low, _ in x), max(high for _, high in x)) for x in zip(*parts, strict=True)
+    ]
+    apart = 8 * sizes[0][0] / rates[source]  # the time between two packets, at least
+    for link, (low, high) in zip(links, sizes[1:], strict=True):
         if link is None or 8 * high / link[0] > apart:
             return False
         apart -= 8 * (high - low) / link[0]
     return apart > 0
-
-
-def _range(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    lows, highs = zip(*ranges, strict=True)
-    return min(lows), max(highs)

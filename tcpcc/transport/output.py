@@ -114,13 +114,20 @@ def has_room(f):
 
 
 @compiled
+def room_for_window(f):
+    """How many segments the ring has room for, less two beyond the window: limited transmit and a
+    loss probe do not come again after the driver has made room."""
+    return f.segment_mask - 2 - (f.next_seq - f.high_ack)
+
+
+@compiled
 def must_wait(f, now, burst):
     """Whether sending stops for now: pacing, or no room. The driver calls again to send the `burst`
     packets that are left."""
     if f.pacing_rate != 0 and f.in_piece == 0 and is_early(f, now):
         f.burst = burst
         return True
-    if not has_room(f):
+    if f.outbox_count >= OUTBOX_SIZE - 2 or room_for_window(f) <= 0:
         f.more = 1
         f.burst = burst
         return True
@@ -203,7 +210,7 @@ def send_run(f, now, n, burst):
     n = int(min(float(min(n, f.to_send - f.next_seq)), f.high_ack + f.rwnd + 1 - f.next_seq, burst))
     if n <= 0:
         return 0
-    room = f.segment_mask - (f.next_seq - f.high_ack)
+    room = max(room_for_window(f), 0)
     if n > room:
         f.more = 1
         f.burst = burst - room

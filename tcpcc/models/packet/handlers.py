@@ -28,7 +28,7 @@ from tcpcc.models.packet.links.scheduler import count_waiting, release_queue, se
 from tcpcc.models.packet.links.transit import reach_receiver, send_here, send_packet
 from tcpcc.models.packet.packets import ack_packet, data_packet, take_arrived
 from tcpcc.models.packet.recorder import bin_of, flow_bin, sample_flow, trace, trace_ack
-from tcpcc.transport import receiver, sender
+from tcpcc.transport import output, receiver, sender
 from tcpcc.transport.flow_record import CBR, delivery_at, out_at, tcp_at, window_at
 
 
@@ -77,7 +77,7 @@ def record_sent(w, flow, tcp, b, seq, again, now):
 def lacks_segments(w, flow, tcp, short):
     """Whether a sender has to wait until the driver has made room, if there is none for its
     segments or something else is `short`."""
-    if short or tcp.next_seq - tcp.high_ack >= tcp.segment_mask:
+    if short or output.room_for_window(tcp) <= 0:
         w.need = 1
         w.pending = flow.index  # see `resume_pending`
         return True

@@ -891,3 +891,16 @@ def test_a_process_can_change_the_bottleneck_of_a_dumbbell():
     sim.set_link("bottleneck", rate=5e6)
     sim.env.run(until=4)
     assert sim.result().throughput(after=3).item() == pytest.approx(5e6, rel=0.05)
+
+
+def test_the_size_of_a_ring_changes_nothing(monkeypatch):
+    """A ring that is full when a duplicate ACK allows one packet more loses no packet."""
+    flow = tc.Flow("newreno", packet_size=100, transport={"handshake": False})
+    cases = [
+        tc.Scenario(tc.dumbbell("10 Mbps", "10 ms", buffer), [flow], duration=0.3)
+        for buffer in range(2, 60)
+    ]
+    runs = [tc.simulate(case).data for case in cases]
+    monkeypatch.setattr("tcpcc.models.packet.memory.packet_world.PacketWorld.first_ring", 4096)
+    for case, run in zip(cases, runs, strict=True):
+        assert np.array_equal(run["sent"], tc.simulate(case).data["sent"])

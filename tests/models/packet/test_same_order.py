@@ -69,6 +69,8 @@ OWN = {link + k: (1e8, 1e-3) for link in (10, 20, 30) for k in range(2)} | {-1: 
         ([way(0), way(1)], {k: OWN[k] for k in OWN if k not in (30, 31)}, 1e7, False),
         ([way(0), way(1)], {k: OWN[k] for k in OWN if k != -1}, 1e7, False),
         ([way(0), way(1)._replace(hops=[21, 31, 1])], OWN, 1e7, False),
+        ([way(0), way(1)._replace(hops=[0, 11, 21, -1, 31, 1, 1])], OWN, 1e7, False),
+        ([way(0)._replace(hops=[0, *way(0).hops]), way(1)], OWN, 1e7, False),
         ([way(0), way(1, sizes=(40, 1000))], OWN, 2.0e6, True),
         ([way(0), way(1, sizes=(40, 1000))], OWN, 2.1e6, False),  # the small one comes too soon
         ([way(0), way(1, sizes=(700, 1000))], OWN, 6e7, False),  # on the second link

@@ -38,9 +38,9 @@ def keeps_order(
         rates: of the links that packets leave in the order in which they reach them.
     """
     before = [way.hops[: way.hops.index(row)] for way in ways]
-    common = (k for k in reversed(before[0]) if k in rates and all(k in hops for hops in before))
-    source = next(common, None)
-    if source is None:
+    once = (k for k in reversed(before[0]) if k in rates and all(x.count(k) == 1 for x in before))
+    source = next(once, None)
+    if source is None or any(way.hops.count(row) > 1 for way in ways):
         return False
     begins = [hops.index(source) for hops in before]
     between = {tuple(map(own.get, hops[at + 1 :])) for hops, at in zip(before, begins, strict=True)}

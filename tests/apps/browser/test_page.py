@@ -141,10 +141,10 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "least"), [("simulation", 1e6), ("fluid", 1e5)])
+@pytest.mark.parametrize(("model", "least"), [("simulation", 5e5), ("fluid", 1e5)])
 @pytest.mark.parametrize("case", CASES)
 def test_senders_have_the_bits_of_the_native_engine(page, data, case, model, least):
-    """All fields but addresses, after a million events or 100,000 steps."""
+    """All fields but addresses, after half a million events or 100,000 steps."""
     settings = dict(CASES[case])
     of = data.choices
     if "controllers" in settings:

@@ -10,14 +10,13 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.packet.memory.same_order import Way, keeps_order
 from tcpcc.scenario.traffic import CBR
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
     from tcpcc.scenario.resolve import ResolvedFlow
 
-ANSWERING, HOLDING = -1, -2  # receivers, as hops: they acknowledge at once, or later
+NOWHERE = -1  # no link
 
 
 class PathMemory:
@@ -55,8 +54,8 @@ class PathMemory:
         A packet goes on to the next link without an event if packets reach that link in the order
         in which they are handled, neither link changes during the run, and, at a receiver, ACKs are
         not delayed. The order is known if the link's only feeder is the link before it (or the
-        flow's own sender or receiver), and where :func:`.keeps_order` says so. A discipline that
-        decides on arrival must see the queue at that time, so packets reach its link by an event.
+        flow's own sender or receiver), and by :meth:`_in_order`. A discipline that decides on
+        arrival must see the queue at that time, so packets reach its link by an event.
         """
         world, resolved = self.world, self.world.resolved
         later: set[Any] = {("later", 1), ("later", 2)} if world.growing else set()
@@ -80,7 +79,7 @@ class PathMemory:
 
         own = {row for row in feeders if len(feeders[row]) == 1} - variable - decides
         several = set() if world.growing else feeders.keys() - own - variable - decides
-        is_open = own | self._in_order(several, own, variable)
+        is_open = own | self._in_order(several)
 
         rows: list[tuple[int, int, bool, int]] = []
         common = set(self.row_of[: len(world.scenario.net.links)])
@@ -110,36 +109,19 @@ class PathMemory:
         self.hops["link"] = address(world.links) + world.links.itemsize * self.hops["link"]
         return rows
 
-    def _in_order(self, rows: set[int], own: set[int], variable: set[int]) -> set[int]:
-        """Of the links in `rows`, which have several feeders, those of :func:`.keeps_order`; `own`:
-        the links with one feeder, on which nothing changes."""
-        ways: dict[int, list[Way]] = {row: [] for row in rows}
-        for number, flow in self.numbered():
-            specs, spec = self.specs_of(number, flow), flow.spec
-            acks = [one.ack_size for one in specs]
-            sizes = [one.packet_size for one in specs]
-            if not isinstance(spec, CBR) and spec.transport.handshake:
-                sizes += acks
-            if spec.count > 1:
-                return set()
+    def _in_order(self, rows: set[int]) -> set[int]:
+        """Of the links in `rows`, which have several feeders, those that only ACKs enter, of data
+        from one link: they come in the order in which that link has sent the data."""
+        pairs = zip(self.row_of, self.world.resolved.links, strict=True)
+        spaced = {row for row, link in pairs if link.rate < math.inf}
+        ends: dict[int, set[int]] = {row: set() for row in rows}
+        for _, flow in self.numbered():
             forward, back = self.hops_of(flow.forward), self.hops_of(flow.reverse)
-            hops = [*forward, HOLDING if _holds_acks(flow) else ANSWERING, *back]
-            of_hops = [(min(sizes), max(sizes))] * len(forward)
-            of_hops += [(min(acks), max(acks))] * (1 + len(back))
-            for row in rows & set(hops):
-                ways[row].append(Way(hops, of_hops))
-        links = dict(zip(self.row_of, self.world.resolved.links, strict=True))
-        of_one = {row: (links[row].rate, links[row].delay) for row in own & links.keys()}
-        of_one[ANSWERING] = math.inf, 0.0
-        rates = {row: link.rate for row, link in links.items() if row not in variable}
-        return {row for row in rows if ways[row] and keeps_order(row, ways[row], of_one, rates)}
-
-    def specs_of(self, number: int, flow: ResolvedFlow) -> list[Any]:
-        """The flow, or the kinds of conversation, on a path."""
-        resolved = self.world.resolved
-        if number < len(resolved.flows):
-            return [flow.spec]
-        return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
+            answers = flow.spec.count == 1 and not _holds_acks(flow)
+            for row in rows & {*forward, *back}:
+                first = back[:1] == [row] and (forward + back).count(row) == 1
+                ends[row].add(forward[-1] if first and answers else NOWHERE)
+        return {row for row, end in ends.items() if len(end) == 1 and end <= spaced}
 
     def _lay_out_lanes(self, rows: list[tuple[int, int, bool, int]]) -> None:
         """Make a lane for each link from which packets go on by an event, and joint lanes.

@@ -94,6 +94,7 @@ def mapped(controller: str, points: int = POINTS) -> xr.Dataset:
         "means",
         model="fluid",
         after=20,
+        progress=False,
         buffer=np.geomspace(5, 500, points).round(),
         base=np.geomspace(0.01, 0.2, points),
     )

@@ -27,11 +27,12 @@ def count_drop(w, x, hop):
 @compiled
 def add_amounts(w, f):
     """Add what a flow has sent and delivered since the last call to its row; the row of a kind of
-    conversation has the sums. What has arrived twice is known later: an interval may lack it."""
+    conversation has the sums. What has arrived twice is known later: an interval may lack it; but
+    never is there more than was written."""
     b = flow_bin_at(f.bins, w.b)
     b.sent += f.sent - f.sent_before
     b.retransmitted += f.retransmitted - f.repaired_before
-    delivered = max(f.reached - f.reached_before, 0.0)
+    delivered = max(min(f.reached, f.size) - f.reached_before, 0.0)
     b.delivered += delivered
     f.reached_before += delivered
     f.sent_before, f.repaired_before = f.sent, f.retransmitted

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tcpcc.models.fluid.fluid_world import FluidWorld
     from tcpcc.scenario.resolve import ResolvedFlow
 
-FIRST_PLACES = 4  # places of a workload for open conversations at the beginning
+FIRST_PLACES = 16  # places of a workload for open conversations at the beginning
 FEW = 1 / 4  # part of the places
 
 

@@ -118,13 +118,14 @@ TOTALS: dict[str, type] = {
     "round_min": float,
 }  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
-#: duplicates; `late`, sent during it; `holes`, to be filled.
+#: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
+#: the timer only. `unseen`: duplicate ACKs do not tell of the pending ones.
 RECOVERY: dict[str, type] = {
     "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "dupack_threshold": float,
     "pending": float, "pending_from": float, "detect_at": float, "fresh": float,
-    "fresh_until": float, "late": float, "holes": float, "span": float, "recover": float,
-    "repair_at": float, "repairs_until": float, "repair_lost": int, "repair_due": int,
-    "partial": int, "flight": float, "inflation": float, "in_recovery": float,
+    "fresh_until": float, "late": float, "unseen": int, "holes": float, "span": float,
+    "recover": float, "repair_at": float, "repairs_until": float, "repair_lost": float,
+    "repair_due": int, "partial": int, "flight": float, "inflation": float, "in_recovery": float,
     "sent_in_recovery": float, "new_data": float, "again": float, "tail": float,
 }  # fmt: skip
 TIMER: dict[str, type] = {

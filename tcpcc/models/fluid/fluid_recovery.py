@@ -9,6 +9,7 @@ prr            ssthresh / flight of what is delivered is sent (RFC 9937)
 rack           as prr, and the loss of a retransmission is noticed (RFC 8985)
 partial_acks   one hole in a round trip; each duplicate ACK inflates the window (RFC 6582)
 one_hole       recovery ends when the first hole is filled (RFC 5681)
+one_a_window   as one_hole, and until all that was outstanding is acknowledged there is no other
 go_back_n      slow start from the hole on (Jacobson 1988)
 =============  ====================================================================================
 
@@ -31,7 +32,7 @@ from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut
 from tcpcc.transport.sample import apply_rule
 
-SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, GO_BACK_N = range(len(LAWS))
+SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, ONE_A_WINDOW, GO_BACK_N = range(len(LAWS))
 
 HALF = 0.5  # packets; holes are whole packets
 
@@ -40,6 +41,19 @@ HALF = 0.5  # packets; holes are whole packets
 def uses_duplicates(f):
     """Whether the sender knows only the number of duplicate ACKs."""
     return f.law >= PARTIAL_ACKS
+
+
+@compiled
+def has_recover(f):
+    """Whether duplicate ACKs count only when all that was outstanding at the last loss is
+    acknowledged (RFC 6582's `recover`)."""
+    return f.law >= PARTIAL_ACKS and f.law != ONE_HOLE
+
+
+@compiled
+def fills_one_hole(f):
+    """Whether a recovery ends with the first hole."""
+    return f.law == ONE_HOLE or f.law == ONE_A_WINDOW
 
 
 @compiled
@@ -53,18 +67,32 @@ def learn_of_losses(w, f, now, before, a, n):
     elif f.phase != RECOVERY:
         if f.pending <= 0:
             expect_detection(f, before, a * uniform(w))
+            if f.phase == LOSS and before < f.repairs_until and has_recover(f):
+                f.unseen = 1
         f.pending += n
-    elif is_repair(w, f, before, n / (a + n)):
-        if f.law == RACK:
-            f.holes += n
-        else:
-            f.repair_lost = 1
-    elif before > f.recover:
-        if f.late <= 0:
-            expect_detection(f, before, a * uniform(w))
-        f.late += n
     else:
-        note_holes(f, a, n)
+        if is_repair(w, f, before, n / (a + n)):
+            again = min(n, 1.0) if uses_duplicates(f) else n
+            n -= again
+            if f.law == RACK:
+                f.holes += again
+            else:
+                f.repair_lost += again
+        if n > HALF:
+            note_losses(w, f, before, a, n)
+
+
+@compiled
+def lost_duplicates(w, f, before, n):
+    """How many of `n` lost packets were on the way for the second time: the receiver has them."""
+    share = f.duplicates / max(f.sent - before, f.duplicates)
+    known = 0.0
+    while n > HALF:
+        if f.duplicates >= 1 and uniform(w) < share:
+            f.duplicates -= 1
+            known += 1
+        n -= 1
+    return known
 
 
 @compiled
@@ -76,8 +104,14 @@ def expect_detection(f, before, a):
 
 
 @compiled
-def note_holes(f, a, n):
-    """Packets are lost during a recovery. A sender that counts needs three packets beyond each."""
+def note_losses(w, f, before, a, n):
+    """New packets are lost during a recovery. A sender that counts needs three packets beyond
+    each."""
+    if before > f.recover:
+        if f.late <= 0:
+            expect_detection(f, before, a * uniform(w))
+        f.late += n
+        return
     if f.law != SACK and f.law != PRR:
         f.holes += n
         return
@@ -170,7 +204,9 @@ def repair_losses(w, f, now, a):
 def detect_loss(f, now, a):
     """Enter recovery when `dupack_threshold` packets beyond the first hole have returned, the last
     of `a` in this step."""
-    if f.phase != RECOVERY and f.pending > 0 and f.delivered >= f.detect_at:
+    if f.phase == RECOVERY or f.pending <= 0 or f.unseen != 0:
+        return
+    if f.delivered >= f.detect_at:
         enter_recovery(f, now, before_loss(f, a))
 
 
@@ -195,14 +231,14 @@ def enter_recovery(f, now, before):
     f.recover = f.sent + min(before, max(window_at(f.state, 0).cwnd - outstanding(f), 0.0))
     f.span = f.flight
     f.repairs_until = f.again = f.tail = 0.0
-    f.repair_lost = f.partial = 0
+    f.repair_lost = 0.0
+    f.partial = 0
     f.inflation = f.dupack_threshold
     f.in_recovery = f.sent_in_recovery = f.new_data = 0.0
     f.timer_from = now
     f.repair_due = 1
     if f.law == GO_BACK_N:
         send_again(f)
-        window_at(f.state, 0).cwnd = 1.0
 
 
 @compiled
@@ -218,9 +254,10 @@ def fill_flight(f, a):
 @compiled
 def leave_recovery(f, now):
     f.phase = OPEN
-    if f.holes < HALF:  # filled by what counted as sent twice
-        f.delivered += f.holes
-        f.reached += f.holes
+    rest = f.holes + f.fresh
+    if rest < HALF:  # filled by what counted as sent twice
+        f.delivered += rest
+        f.reached += rest
     f.inflation = f.holes = f.fresh = 0.0
     f.pending = f.late
     f.late = 0.0
@@ -235,14 +272,18 @@ def fill_first_hole(f, now):
     if f.repair_due != 0 or f.high_ack < f.repair_at - 1e-9 or f.repair_lost != 0:
         return
     f.holes -= 1
-    if f.holes < HALF or f.law == ONE_HOLE:
-        more = f.holes if f.holes >= HALF else 0.0
-        f.late += more
+    if f.holes < HALF:
         leave_recovery(f, now)
         return
     step = f.span / (f.holes + 1)  # packets to the next hole, if holes are spread evenly
     f.span -= step
     f.flight -= step
+    if fills_one_hole(f):
+        f.late += f.holes
+        leave_recovery(f, now)
+        expect_detection(f, f.sent - f.stale - f.flight, 0.0)
+        f.unseen = 1 if has_recover(f) else 0
+        return
     if f.deflate == 0:
         f.inflation = 0.0
     elif f.inflation > step:
@@ -344,11 +385,12 @@ def time_out(f, now):
     f.holes += f.pending + f.late + f.fresh
     f.fresh = 0.0
     if f.repair_lost != 0:
-        f.holes += 1
+        f.holes += f.repair_lost
     elif f.phase == RECOVERY and not uses_duplicates(f):
         f.flight = f.sent_in_recovery + f.holes  # only the end is missing
     f.pending = f.late = 0.0
-    f.repair_lost = 0
+    f.repair_lost = 0.0
+    f.unseen = 0
     f.inflation = 0.0
     send_again(f)
     if f.keeps_sack != 0:

@@ -33,12 +33,12 @@ from tcpcc.models.fluid.fluid_records import (
     returned,
 )
 from tcpcc.models.fluid.fluid_recovery import (
-    HALF,
     RACK,
     count_sent,
     detect_loss,
     enter_recovery,
     learn_of_losses,
+    lost_duplicates,
     repair_losses,
     room_in_recovery,
     time_out,
@@ -264,11 +264,14 @@ def take_returned(w, f, now):
     if a > 0:
         measure_rtt(w, f, now, a)
         f.probe_at = now + 2 * f.srtt
-    if n > 0:
-        learn_of_losses(w, f, now, before, a, n)
+    missing = n
+    if n > 0 and f.duplicates > 0:
+        missing -= lost_duplicates(w, f, before, n)
+    if missing > 0:
+        learn_of_losses(w, f, now, before, a, missing)
     useful = a
     if f.duplicates > 0 and a > 0:
-        useful -= min(a * f.duplicates / max(f.sent - before, a), f.duplicates)
+        useful -= min(a * f.duplicates / max(f.sent - before - n, a), f.duplicates)
         f.duplicates -= a - useful
         f.reached -= a - useful  # the receiver had them
     f.delivered += useful
@@ -394,9 +397,7 @@ def repeat_acks(w, f, now):
 def act_on_timers(w, f, now):
     """The retransmission timer and the controller's own timer."""
     if now - f.timer_from >= f.min_rto and now - f.timer_from >= timeout(f):
-        lost = missing(f)
-        f.holes += lost
-        if lost > 0 or outstanding(f) > ROUNDING or f.phase != OPEN:
+        if outstanding(f) > ROUNDING or f.phase != OPEN:
             time_out(f, now)
             if to_repair(f) <= 0:
                 repeat_acks(w, f, now)
@@ -410,18 +411,6 @@ def act_on_timers(w, f, now):
             at.value = math.inf
             fill_common(f, now)
             apply_rule(f, f.on_timer)
-
-
-@compiled
-def missing(f):
-    """Packets of a file that were sent, have not arrived, and that the sender expects no more:
-    several retransmissions of one recovery were lost, and the timer counted one of them."""
-    if f.phase == RECOVERY or f.size == math.inf or new_data(f) > ROUNDING:
-        return 0.0
-    if outstanding(f) > ROUNDING:
-        return 0.0
-    left = f.size - f.delivered - f.holes
-    return left if left > HALF else 0.0
 
 
 @compiled
@@ -447,7 +436,9 @@ def send_fluid(w, f, now, acked):
     cwnd = usable_window(f)
     out = outstanding(f)
     amount = max(cwnd - out, 0.0)
-    if f.phase == RECOVERY:
+    if f.unseen != 0:
+        amount = max(cwnd - max(f.sent - f.stale - f.pending_from, out), 0.0)
+    elif f.phase == RECOVERY:
         amount = room_in_recovery(f, cwnd, out, acked)
     if f.pacing != 0:
         rate = number_at(f.state + f.pacing, 0).value

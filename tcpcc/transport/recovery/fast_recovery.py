@@ -25,7 +25,7 @@ register(
         "fast recovery until the first new ACK, once per window (RFC 6582's `recover`)",
         on_ack,
         source="RFC 5681",
-        law="one_hole",
+        law="one_a_window",
         coasts=True,
     )
 )

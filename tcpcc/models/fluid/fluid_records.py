@@ -121,7 +121,8 @@ TOTALS: dict[str, type] = {
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
 #: the timer only. `unseen`: duplicate ACKs do not tell of the pending ones.
 RECOVERY: dict[str, type] = {
-    "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "dupack_threshold": float,
+    "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "limited_transmit": int,
+    "dupack_threshold": float,
     "pending": float, "pending_from": float, "detect_at": float, "fresh": float,
     "fresh_until": float, "late": float, "unseen": int, "holes": float, "span": float,
     "recover": float, "repair_at": float, "repairs_until": float, "repair_lost": float,

@@ -99,7 +99,7 @@ def lost_duplicates(w, f, before, n):
 def expect_detection(f, before, a):
     """The first loss since `before` is detected when three packets beyond it have returned; `a` of
     those that return in this step precede it. Its place among them is random."""
-    f.pending_from = before
+    f.pending_from = before + a
     f.detect_at = f.delivered + a + f.dupack_threshold
 
 
@@ -176,7 +176,7 @@ def repair_losses(w, f, now, a):
             f.holes += f.fresh
             f.fresh = 0.0
         if uses_duplicates(f):
-            fill_first_hole(f, now)
+            fill_first_hole(w, f, now)
         elif f.high_ack >= max(f.recover, f.repairs_until) and f.holes + f.fresh < HALF:
             if f.repair_lost == 0:
                 leave_recovery(f, now)
@@ -267,7 +267,7 @@ def leave_recovery(f, now):
 
 
 @compiled
-def fill_first_hole(f, now):
+def fill_first_hole(w, f, now):
     """The retransmission of the first hole has returned: a partial ACK, or the last one."""
     if f.repair_due != 0 or f.high_ack < f.repair_at - 1e-9 or f.repair_lost != 0:
         return
@@ -275,7 +275,8 @@ def fill_first_hole(f, now):
     if f.holes < HALF:
         leave_recovery(f, now)
         return
-    step = f.span / (f.holes + 1)  # packets to the next hole, if holes are spread evenly
+    step = f.span * (1 - uniform(w) ** (1 / f.holes))  # packets to the next of holes at random
+    step = max(step, min(f.span, 1.0))
     f.span -= step
     f.flight -= step
     if fills_one_hole(f):
@@ -299,13 +300,24 @@ def fill_first_hole(f, now):
 
 
 @compiled
+def room_before_recovery(f, cwnd):
+    """How much a sender that counts duplicate ACKs may send beyond a hole: what the window allows
+    from the hole on, and a packet for each of the first two (RFC 3042)."""
+    if f.limited_transmit != 0:
+        duplicates = max(f.delivered - f.detect_at + f.dupack_threshold, 0.0)
+        cwnd = min(cwnd + min(duplicates, f.dupack_threshold - 1), f.rwnd)
+    return max(cwnd - (f.sent - f.stale - f.pending_from), 0.0)
+
+
+@compiled
 def room_in_recovery(f, cwnd, out, returned):
     """How much may be sent in this step of a recovery, in which `returned` packets returned.
 
     The last three lines are the law "prr": `may_go` in transport/recovery/rate_reduction.py.
     """
     if uses_duplicates(f):
-        return min(max(cwnd + f.inflation - f.flight, 0.0), 2 * returned) + f.repair_due
+        reach = min(cwnd + f.inflation, f.rwnd)
+        return min(max(reach - f.flight, 0.0), 2 * returned) + f.repair_due
     if f.law == SACK or f.owns_window != 0:
         return max(cwnd - out, 0.0)
     if out > cwnd:

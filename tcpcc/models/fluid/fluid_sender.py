@@ -40,10 +40,12 @@ from tcpcc.models.fluid.fluid_recovery import (
     learn_of_losses,
     lost_duplicates,
     repair_losses,
+    room_before_recovery,
     room_in_recovery,
     time_out,
     timeout,
     to_repair,
+    uses_duplicates,
 )
 from tcpcc.models.fluid.fluid_sample import (
     fill_common,
@@ -436,10 +438,10 @@ def send_fluid(w, f, now, acked):
     cwnd = usable_window(f)
     out = outstanding(f)
     amount = max(cwnd - out, 0.0)
-    if f.unseen != 0:
-        amount = max(cwnd - max(f.sent - f.stale - f.pending_from, out), 0.0)
-    elif f.phase == RECOVERY:
+    if f.phase == RECOVERY:
         amount = room_in_recovery(f, cwnd, out, acked)
+    elif f.pending > 0 and uses_duplicates(f):
+        amount = min(amount, room_before_recovery(f, cwnd))
     if f.pacing != 0:
         rate = number_at(f.state + f.pacing, 0).value
         if rate < math.inf:

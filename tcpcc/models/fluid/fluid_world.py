@@ -58,8 +58,8 @@ KNOWS_REPAIRS = ("sack", "prr", "rack")
 
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
-    "dupack_threshold", "initial_rto", "min_rto", "max_rto", "rto_margin", "hold_ssthresh",
-    "flight_ssthresh", "backoff_limit", "window_decay", "idle_restart",
+    "dupack_threshold", "limited_transmit", "initial_rto", "min_rto", "max_rto", "rto_margin",
+    "hold_ssthresh", "flight_ssthresh", "backoff_limit", "window_decay", "idle_restart",
 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def drop_one(w, x):
     """Drop one packet of what arrives in this step."""
     h = chosen_hop(w, x, x.draws, 1.0, 1.0)
     if h >= 0:
-        drop_at(w, x, h)
+        drop_at(w, x, h, uniform(x))
 
 
 @compiled
@@ -74,13 +74,13 @@ def hit_one(w, x, h):
         put_gap(x, x.marked, max(x.head, w.k), h, 1)
         count_mark(w, x, hop)
         return
-    drop_at(w, x, h)
+    drop_at(w, x, h, uniform(x))
 
 
 @compiled
-def drop_at(w, x, h):
-    """Take one packet of a hop from the newest fluid in the queue. Data leave a gap; what a dropped
-    ACK says the next one says too."""
+def drop_at(w, x, h, after):
+    """Take one packet of a hop from the newest fluid in the queue. Data leave a gap, before a part
+    `after` of what arrives in this step; what a dropped ACK says the next one says too."""
     hop = hop_at(w.hops, h)
     count_drop(w, x, hop)
     if hop.is_ack != 0:
@@ -89,6 +89,8 @@ def drop_at(w, x, h):
             x.backlog -= hop.count
         return
     put_gap(x, x.lost, max(x.head, w.k), h, 1)
+    if x.head <= w.k:
+        hop_cell(x, x.after_gap, w.k, h).value = after
     left = 1.0
     k = w.k
     while left > LEAST and k >= x.head:

@@ -113,7 +113,7 @@ def drop_in_order(w, x):
         piece = piece_of(w, hop_at(w.hops, h))
         for _ in range(int(piece)):
             if level - x.departed * time > x.room:
-                drop_at(w, x, h)
+                drop_at(w, x, h, 1 - time)
             else:
                 level += 1
         completes(x, h).value -= piece

@@ -178,13 +178,14 @@ def depart(w, x, room):
     left = room
     while x.head <= w.k:
         row = link_cell(x, x.bits, x.head)
+        gaps = link_cell(x, x.gaps, x.head)
         if row.value > left:
-            send_row(w, x, left / row.value, False)
+            after = (row.value - left) / x.head_bits if gaps.value > 0 else 1.0
+            send_row(w, x, left / row.value, after)
             row.value -= left
             x.backlog_bits -= left
             return 0.0
-        gaps = link_cell(x, x.gaps, x.head)
-        send_row(w, x, 1.0, gaps.value > 0)
+        send_row(w, x, 1.0, 0.0 if gaps.value > 0 else 1.0)
         gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
@@ -198,8 +199,9 @@ def depart(w, x, room):
 
 
 @compiled
-def send_row(w, x, part, gaps):
-    """Send a part of the fluid at the head of the queue, and if asked its gaps and marks."""
+def send_row(w, x, part, after):
+    """Send a part of the fluid at the head of the queue, and the gaps in it; of what arrived
+    together a part `after` is still to leave."""
     here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
     grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
@@ -220,8 +222,8 @@ def send_row(w, x, part, gaps):
                 pass_growth(w, hop, number_at(grown, i * column), part)
             if hop.last_data != 0:
                 flow_at(w.flows, hop.flow).reached += moved
-            if gaps:
-                send_gaps(w, x, hop, first + i)
+            if after < 1:
+                send_gaps(w, x, hop, first + i, after)
     x.backlog -= packets
 
 
@@ -244,9 +246,17 @@ def send_words(w, x, hop, moved, words):
 
 
 @compiled
-def send_gaps(w, x, hop, h):
-    """Send the gaps and marks of hop `h` at the head of the queue."""
+def send_gaps(w, x, hop, h, after):
+    """Send the gaps and marks of hop `h` at the head of the queue: a single gap in its place,
+    others with the last of the fluid."""
     lost = hop_cell(x, x.lost, x.head, h)
+    after_gap = hop_cell(x, x.after_gap, x.head, h)
+    if lost.value == 1 and after <= after_gap.value:
+        pass_gaps(w, hop, 1.0, False)
+        lost.value = after_gap.value = 0.0
+    if after > 0:
+        return
+    after_gap.value = 0.0
     marked = hop_cell(x, x.marked, x.head, h)
     merged = hop_cell(x, x.merged, x.head, h)
     if lost.value > 0:

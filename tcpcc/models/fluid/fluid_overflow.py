@@ -64,7 +64,8 @@ def drop_by_clock(w, x):
     """Drop packets that find the buffer full, of arrivals that ACKs clock.
 
     One after the other in random order: a packet by which a window has grown raises the level, and
-    each of the others comes in place of one that has left.
+    each of the others comes in place of one that has left, so that half a packet, by which fluid
+    may differ from packets within a step, is no reason to drop it.
     """
     per_packet = x.rate / (BITS * x.size)
     share = x.arrived / x.draws
@@ -89,12 +90,14 @@ def drop_by_clock(w, x):
         else:
             h = -1  # not needed but for a drop
         more = displacement(w, x, h, per_packet) if n > 0 and h >= 0 else 0.0
-        if level + share * more > x.room:
+        spare = 0.0 if has_grown or n > 0 else share / 2
+        if level + share * more > x.room + spare:
             level -= share
             if h < 0:
                 drop_one(w, x)
             else:
-                drop_at(w, x, h)
+                grown_part = flow_at(w.flows, hop_at(w.hops, h).flow).grown_part
+                drop_at(w, x, h, 1 - grown_part if has_grown else uniform(x))
 
 
 @compiled

@@ -25,8 +25,8 @@ WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
 #: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive
 #: at a step, and dropped ACKs, whose news the next ACK has; at the first link of a path the fluid
-#: by which a window has grown.
-HOP_COLUMNS = ("fluid", "lost", "marked", "merged", "grown")
+#: by which a window has grown; which part of the fluid comes after a gap.
+HOP_COLUMNS = ("fluid", "lost", "marked", "merged", "grown", "after_gap")
 #: Single rows over hops: packets of senders that arrive in this step, and their mean of the last
 #: second; whole packets that do, and the time of the next one, as a part of the step.
 OF_HOPS = ("arrives", "recent", "completes", "next_at")
@@ -115,7 +115,7 @@ TOTALS: dict[str, type] = {
     "duplicates": float, "useless": float, "unreported": float, "unreported_marks": float,
     "tokens": float, "pacing": int, "wake": int, "rtt": float, "owd": float,
     "round_end": float, "round_start": float, "round_sum": float, "round_n": float,
-    "round_min": float,
+    "round_min": float, "grown_at": float, "grown_part": float, "grown_from": float,
 }  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to

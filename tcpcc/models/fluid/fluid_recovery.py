@@ -66,7 +66,7 @@ def learn_of_losses(w, f, now, before, a, n):
         f.holes += n  # sent before the timeout, which was the answer
     elif f.phase != RECOVERY:
         if f.pending <= 0:
-            expect_detection(f, before, a * uniform(w))
+            expect_detection(f, before, place_of_loss(w, f, before, a))
             if f.phase == LOSS and before < f.repairs_until and has_recover(f):
                 f.unseen = 1
         f.pending += n
@@ -80,6 +80,17 @@ def learn_of_losses(w, f, now, before, a, n):
                 f.repair_lost += again
         if n > HALF:
             note_losses(w, f, before, a, n)
+
+
+@compiled
+def place_of_loss(w, f, before, a):
+    """How many of the `a` packets that return in this step came before the first lost one.
+
+    The packet that finds a buffer full is one by which the window has grown, and before it is
+    missed the window may just not grow again; so its place is exact. Other places are random.
+    """
+    grown = f.grown_at - before
+    return min(grown, a) if 0 <= grown <= a + 1 else a * uniform(w)
 
 
 @compiled
@@ -109,7 +120,7 @@ def note_losses(w, f, before, a, n):
     each."""
     if before > f.recover:
         if f.late <= 0:
-            expect_detection(f, before, a * uniform(w))
+            expect_detection(f, before, place_of_loss(w, f, before, a))
         f.late += n
         return
     if f.law != SACK and f.law != PRR:

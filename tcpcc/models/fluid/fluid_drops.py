@@ -98,7 +98,10 @@ def drop_at(w, x, h, after):
         part = min(cell.value, left)
         cell.value -= part
         left -= part
-        link_cell(x, x.bits, k).value -= part * hop.bits
+        row = link_cell(x, x.bits, k)
+        if k == x.head and row.value == x.head_bits:  # nothing of it has left
+            x.head_bits -= part * hop.bits
+        row.value -= part * hop.bits
         x.backlog_bits -= part * hop.bits
         k -= 1
     hop.owed += left

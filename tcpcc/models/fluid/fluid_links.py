@@ -47,6 +47,7 @@ from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_tim
 
 RECENT = 1.0  # s
 ROUNDING = 1e-6  # packets
+NO_GAPS = 2.0  # more than any part of the fluid
 SMALL = 1e-8  # loss rate p; log(1 - p) is -p
 
 
@@ -180,12 +181,12 @@ def depart(w, x, room):
         row = link_cell(x, x.bits, x.head)
         gaps = link_cell(x, x.gaps, x.head)
         if row.value > left:
-            after = (row.value - left) / x.head_bits if gaps.value > 0 else 1.0
+            after = (row.value - left) / x.head_bits if gaps.value > 0 else NO_GAPS
             send_row(w, x, left / row.value, after)
             row.value -= left
             x.backlog_bits -= left
             return 0.0
-        send_row(w, x, 1.0, 0.0 if gaps.value > 0 else 1.0)
+        send_row(w, x, 1.0, 0.0 if gaps.value > 0 else NO_GAPS)
         gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
@@ -201,7 +202,7 @@ def depart(w, x, room):
 @compiled
 def send_row(w, x, part, after):
     """Send a part of the fluid at the head of the queue, and the gaps in it; of what arrived
-    together a part `after` is still to leave."""
+    together the part `after` stays, or there are `NO_GAPS`."""
     here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
     grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
@@ -222,7 +223,7 @@ def send_row(w, x, part, after):
                 pass_growth(w, hop, number_at(grown, i * column), part)
             if hop.last_data != 0:
                 flow_at(w.flows, hop.flow).reached += moved
-            if after < 1:
+            if after != NO_GAPS:
                 send_gaps(w, x, hop, first + i, after)
     x.backlog -= packets
 

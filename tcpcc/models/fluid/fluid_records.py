@@ -25,7 +25,7 @@ WAITING, OPENING, RUNNING, FINISHED, FREE, DRAINING = range(6)
 
 #: Tables of a link over its hops: packets of fluid, dropped packets and marked packets that arrive
 #: at a step, and dropped ACKs, whose news the next ACK has; at the first link of a path the fluid
-#: by which a window has grown; which part of the fluid comes after a gap.
+#: by which a window has grown; which part of the fluid comes after a packet that this link drops.
 HOP_COLUMNS = ("fluid", "lost", "marked", "merged", "grown", "after_gap")
 #: Single rows over hops: packets of senders that arrive in this step, and their mean of the last
 #: second; whole packets that do, and the time of the next one, as a part of the step.
@@ -115,8 +115,11 @@ TOTALS: dict[str, type] = {
     "duplicates": float, "useless": float, "unreported": float, "unreported_marks": float,
     "tokens": float, "pacing": int, "wake": int, "rtt": float, "owd": float,
     "round_end": float, "round_start": float, "round_sum": float, "round_n": float,
-    "round_min": float, "grown_at": float, "grown_part": float, "grown_from": float,
+    "round_min": float,
 }  # fmt: skip
+#: The last packet by which the window has grown: its place among what was sent, and among what
+#: returned in its step, as a part; the window, with its fraction, at the end of the step before.
+GROWTH: dict[str, type] = {"grown_at": float, "grown_part": float, "window_before": float}
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
 #: the timer only. `unseen`: duplicate ACKs do not tell of the pending ones.
@@ -148,8 +151,8 @@ HISTORY: dict[str, type] = {
 FIELDS: dict[str, type] = {"fields": int, "n_fields": int, "carries": int, "syn_rtt": float}
 
 FLOW = record_dtype(
-    PLACE | DELAYS | SENDER | PATH | APPLICATION | ITEMS | TOTALS | RECOVERY | TIMER | RECORD
-    | HISTORY | FIELDS
+    PLACE | DELAYS | SENDER | PATH | APPLICATION | ITEMS | TOTALS | GROWTH | RECOVERY | TIMER
+    | RECORD | HISTORY | FIELDS
 )  # fmt: skip
 #: What a place copies from a kind of conversation: addresses of a FLOW, of HOPs, and of the words
 #: of state and sample. `stream`: place of random numbers in the state, or 0. `load`: its workload.

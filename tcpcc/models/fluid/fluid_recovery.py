@@ -35,6 +35,7 @@ from tcpcc.transport.sample import apply_rule
 SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, ONE_A_WINDOW, GO_BACK_N = range(len(LAWS))
 
 HALF = 0.5  # packets; holes are whole packets
+NEARLY = 1e-6  # packets; rounding errors of the totals of a long run
 
 
 @compiled
@@ -66,7 +67,7 @@ def learn_of_losses(w, f, now, before, a, n):
         f.holes += n  # sent before the timeout, which was the answer
     elif f.phase != RECOVERY:
         if f.pending <= 0:
-            expect_detection(f, before, place_of_loss(w, f, before, a))
+            expect_detection(f, before, place_of_loss(w, f, before, a, n))
             if f.phase == LOSS and before < f.repairs_until and has_recover(f):
                 f.unseen = 1
         f.pending += n
@@ -83,14 +84,17 @@ def learn_of_losses(w, f, now, before, a, n):
 
 
 @compiled
-def place_of_loss(w, f, before, a):
-    """How many of the `a` packets that return in this step came before the first lost one.
+def place_of_loss(w, f, before, a, n):
+    """How many of the `a` packets that return in this step came before the first of `n` lost ones.
 
     The packet that finds a buffer full is one by which the window has grown, and before it is
-    missed the window may just not grow again; so its place is exact. Other places are random.
+    missed the window may just not grow again. So the place is exact if the last packet by which
+    the window has grown is among these; else it is random.
     """
     grown = f.grown_at - before
-    return min(grown, a) if 0 <= grown <= a + 1 else a * uniform(w)
+    if -NEARLY <= grown <= a + n - 1 + NEARLY:
+        return min(max(grown, 0.0), a)
+    return a * uniform(w)
 
 
 @compiled
@@ -109,7 +113,7 @@ def lost_duplicates(w, f, before, n):
 @compiled
 def expect_detection(f, before, a):
     """The first loss since `before` is detected when three packets beyond it have returned; `a` of
-    those that return in this step precede it. Its place among them is random."""
+    those that return in this step precede it."""
     f.pending_from = before + a
     f.detect_at = f.delivered + a + f.dupack_threshold
 
@@ -120,7 +124,7 @@ def note_losses(w, f, before, a, n):
     each."""
     if before > f.recover:
         if f.late <= 0:
-            expect_detection(f, before, place_of_loss(w, f, before, a))
+            expect_detection(f, before, place_of_loss(w, f, before, a, n))
         f.late += n
         return
     if f.law != SACK and f.law != PRR:

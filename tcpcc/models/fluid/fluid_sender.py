@@ -34,6 +34,7 @@ from tcpcc.models.fluid.fluid_records import (
     returned,
 )
 from tcpcc.models.fluid.fluid_recovery import (
+    HALF,
     RACK,
     count_sent,
     detect_loss,
@@ -274,7 +275,7 @@ def take_returned(w, f, now):
         learn_of_losses(w, f, now, before, a, missing)
     useful = a
     if f.duplicates > 0 and a > 0:
-        useful -= min(a * f.duplicates / max(f.sent - before - n, a), f.duplicates)
+        useful -= min(a * f.duplicates / max(f.sent - before - n, a), f.duplicates, a)
         f.duplicates -= a - useful
         f.reached -= a - useful  # the receiver had them
     f.delivered += useful
@@ -481,14 +482,22 @@ def send_fluid(w, f, now, acked):
 
 @compiled
 def note_growth(w, f, grown, acked):
-    """Note the place of the packet by which the window has grown."""
-    s = window_at(f.state, 0)
-    if f.phase == OPEN and ROUNDING < grown <= 1 + ROUNDING:
-        over, growth = s.cwnd - np.floor(s.cwnd), s.cwnd - f.grown_from
-        part = 1 - over / growth if growth > over else uniform(w)
-        f.grown_at = f.sent + part * acked
-        f.grown_part = part
-    f.grown_from = s.cwnd
+    """Note the place of the packet by which the window has grown: behind the ACK with which the
+    window has become a whole number. With several in a step it is random, in a burst the end."""
+    window = window_at(f.state, 0).cwnd + f.carried
+    if f.phase == OPEN and grown > HALF:
+        growth, over = window - f.window_before, window - np.floor(window)
+        if acked <= 0:
+            f.grown_part = 1.0
+        elif f.round_end > f.sent and f.on_round != 0:
+            f.grown_part = min((f.round_end - f.sent) / acked, 1.0)
+        elif grown < 1 + HALF and growth > over:
+            f.grown_part = 1 - over / growth
+        else:
+            f.grown_part = uniform(w)
+        if grown < 1 + HALF:
+            f.grown_at = f.sent + f.grown_part * acked
+    f.window_before = window
 
 
 @not_inlined

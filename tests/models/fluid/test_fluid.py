@@ -246,24 +246,25 @@ def test_losses_that_duplicate_acks_do_not_show_wait_for_the_timer():
     assert timeouts["fluid"] == pytest.approx(timeouts["packet"], rel=0.3)
 
 
-@pytest.mark.parametrize("recovery", ["reno", "newreno"])
-@pytest.mark.parametrize("buffer", [93, 187])
-def test_a_window_loses_one_packet_in_an_overflow(recovery, buffer):
+@pytest.mark.parametrize("buffer", [93, 375])
+def test_a_window_loses_one_packet_in_an_overflow(buffer):
     """It grows once in a round trip, and the loss is noticed just before it grows again. A second
     lost packet would cost Reno a timeout."""
     net = tc.dumbbell("50 Mbps", "45 ms", buffer)
-    traffic = [tc.Flow("reno", recovery=recovery, jitter="5 s")] * 2
-    case = tc.Scenario(net, traffic, duration=50, interval=1)
-    lost, timeouts = [], []
-    for model in ("packet", "fluid"):
-        begin, whole = (
-            tc.simulate(case.replace(duration=duration), model).totals() for duration in (50, 200)
-        )
-        lost.append((whole["retransmitted"] - begin["retransmitted"]).to_numpy())
-        timeouts.append((whole["timeouts"] - begin["timeouts"]).sum())
-    assert lost[1] == pytest.approx(lost[0], abs=2)
-    assert timeouts[0] == 0
-    assert timeouts[1] <= 1
+    traffic = [tc.Flow("reno", recovery="reno", jitter="5 s")] * 2
+    lost, timeouts = {}, {"packet": 0.0, "fluid": 0.0}
+    for model in timeouts:
+        for seed in range(1, 5):
+            case = tc.Scenario(net, traffic, duration=50, interval=1, seed=seed)
+            begin, whole = (
+                tc.simulate(case.replace(duration=time), model).totals() for time in (50, 200)
+            )
+            lost[model, seed] = (whole["retransmitted"] - begin["retransmitted"]).to_numpy()
+            timeouts[model] += (whole["timeouts"] - begin["timeouts"]).sum()
+    for seed in range(1, 5):
+        assert lost["fluid", seed] == pytest.approx(lost["packet", seed], abs=2.5)
+    assert timeouts["packet"] == 0
+    assert timeouts["fluid"] <= 2
 
 
 @pytest.mark.parametrize("seed", [3, 6, 7])

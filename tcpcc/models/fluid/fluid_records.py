@@ -118,8 +118,11 @@ TOTALS: dict[str, type] = {
     "round_min": float,
 }  # fmt: skip
 #: The last packet by which the window has grown: its place among what was sent, and among what
-#: returned in its step, as a part; the window, with its fraction, at the end of the step before.
-GROWTH: dict[str, type] = {"grown_at": float, "grown_part": float, "window_before": float}
+#: returned in its step, as a part; the window, with its fraction, at the end of the step before;
+#: if a round that ended in this step has raised it, the place of this end, else -1.
+GROWTH: dict[str, type] = {
+    "grown_at": float, "grown_part": float, "window_before": float, "grown_by_round": float,
+}  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
 #: the timer only. `unseen`: duplicate ACKs do not tell of the pending ones.

@@ -377,7 +377,10 @@ def end_round(w, f, now, a, x, over):
     x.round_time = passed - f.round_start
     x.round_packets = end - f.round_end
     if f.on_round != 0:
+        before = exact_window(f)
         apply_growth(f, f.on_round)
+        if exact_window(f) > before:
+            f.grown_by_round = 1 - over / a
     f.round_end = end
     f.round_start = passed
     f.round_sum = f.round_n = -0.0
@@ -484,13 +487,13 @@ def send_fluid(w, f, now, acked):
 def note_growth(w, f, grown, acked):
     """Note the place of the packet by which the window has grown: behind the ACK with which the
     window has become a whole number. With several in a step it is random, in a burst the end."""
-    window = window_at(f.state, 0).cwnd + f.carried
+    window = exact_window(f)
     if f.phase == OPEN and grown > HALF:
         growth, over = window - f.window_before, window - np.floor(window)
         if acked <= 0:
             f.grown_part = 1.0
-        elif f.round_end > f.sent and f.on_round != 0:
-            f.grown_part = min((f.round_end - f.sent) / acked, 1.0)
+        elif f.grown_by_round >= 0:
+            f.grown_part = f.grown_by_round
         elif grown < 1 + HALF and growth > over:
             f.grown_part = 1 - over / growth
         else:
@@ -498,6 +501,13 @@ def note_growth(w, f, grown, acked):
         if grown < 1 + HALF:
             f.grown_at = f.sent + f.grown_part * acked
     f.window_before = window
+    f.grown_by_round = -1.0
+
+
+@compiled
+def exact_window(f):
+    """The window with its fraction, packets."""
+    return window_at(f.state, 0).cwnd + f.carried
 
 
 @not_inlined

@@ -328,11 +328,13 @@ def room_before_recovery(f, cwnd):
 def room_in_recovery(f, cwnd, out, returned):
     """How much may be sent in this step of a recovery, in which `returned` packets returned.
 
-    The last three lines are the law "prr": `may_go` in transport/recovery/rate_reduction.py.
+    What is lost again counts as outstanding until the timer expires (RFC 6675's pipe). The last
+    three lines are the law "prr": `may_go` in transport/recovery/rate_reduction.py.
     """
     if uses_duplicates(f):
         reach = min(cwnd + f.inflation, f.rwnd)
         return min(max(reach - f.flight, 0.0), 2 * returned) + f.repair_due
+    out += f.repair_lost
     if f.law == SACK or f.owns_window != 0:
         return max(cwnd - out, 0.0)
     if out > cwnd:

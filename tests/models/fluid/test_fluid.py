@@ -280,6 +280,32 @@ def test_what_comes_in_place_of_what_has_left_is_not_dropped(seed):
         assert lost.tolist() == [0, 0, 0, 0, 2]
 
 
+def test_what_is_lost_again_counts_as_outstanding():
+    """A controller that answers a loss with little more than nothing: its window is above the room
+    of the path after the slow start, and its retransmissions are lost."""
+
+    def grow(s, p, ack):
+        s.cwnd += ack.acked if s.cwnd < s.ssthresh else ack.acked / s.cwnd**1.5
+
+    def shrink(s, p, ack):
+        s.ssthresh = s.cwnd = max(s.cwnd - s.cwnd**0.5 / 2, 2.0)
+
+    def restart(s, p, ack):
+        s.ssthresh, s.cwnd = max(ack.window / 2, 2.0), 1.0
+
+    mild = tc.Controller("mild", "", on_ack=grow, on_loss=shrink, on_timeout=restart)
+    net = tc.dumbbell("20 Mbps", "20 ms", 50, loss=0.002)
+    case = tc.Scenario(net, [tc.Flow(mild, recovery="sack")], duration=60)
+    used = {
+        model: [
+            float(tc.simulate(case.replace(seed=seed), model).utilization(after=20))
+            for seed in range(1, 9)
+        ]
+        for model in ("packet", "fluid")
+    }
+    assert used["fluid"] == pytest.approx([np.mean(used["packet"])] * 8, abs=0.1)
+
+
 @pytest.mark.parametrize("controller", ["reno", "cubic"])
 @pytest.mark.parametrize("buffer", [40, 60])
 def test_a_go_back_n_leaves_the_window_to_the_controller(controller, buffer):

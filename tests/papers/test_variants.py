@@ -335,9 +335,10 @@ def test_a_cause_takes_the_difference_away():
 
 
 def test_a_difference_without_references_is_not_traced(table):
-    key = ("small", "adavegas", "ratio")
-    assert page.cause(table, key, references.stored())[0] == "longer"
-    assert page.cause(table, key, {})[0] == ""
+    known = references.stored()
+    shown = [key for key in known if page.cause(table, key, known)[0] == "longer"]
+    assert shown
+    assert {page.cause(table, key, {})[0] for key in shown} <= {"", "level"}
 
 
 def test_with_larger_windows_rate_buffer_and_thresholds_are_ten_times_as_large():

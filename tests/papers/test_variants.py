@@ -348,7 +348,7 @@ def test_with_larger_windows_rate_buffer_and_thresholds_are_ten_times_as_large()
 
 
 EXAMPLES = [
-    ("deep", "hybla", "jain"), ("small", "adavegas", "ratio"), ("large", "veno", "fair"),
+    ("deep", "hybla", "jain"), ("small", "westwood", "ratio"), ("large", "westwood", "fair"),
     ("small", "bbr3", "ratio"),
 ]  # fmt: skip
 

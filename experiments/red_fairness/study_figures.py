@@ -146,7 +146,7 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
                     ls=plots.DASHES[1], label="smooth limit")  # fmt: skip
             ax.axvline(30, color=plots.GREY, lw=0.8, ls=":", zorder=0)
             ax.set_xlabel("Lower threshold (packets)")
-        left.set_ylim(0, 0.4)
+        left.set_ylim(bottom=0)
         right.set_ylim(0, 72)
         right.fill_between(lowers, lowers, lowers + 10, color=plots.GREY, alpha=0.2,
                            label="between the thresholds")  # fmt: skip

@@ -45,9 +45,14 @@ class Mould:
         k = k[self._pointers]
         self._words[self._pointers] += self._places[k] - self._begins[k]
 
-    def copies(self, n: int) -> Of:
-        """Make `n` copies. They exist as long as the function that returns their arrays."""
-        memory: NDArray[np.int64] = np.empty((n, len(self._words)), np.int64)
+    @property
+    def words(self) -> int:
+        """Words of a copy."""
+        return len(self._words)
+
+    def copies(self, memory: NDArray[np.int64]) -> Of:
+        """Write copies into `memory`, shape [copy, word]."""
+        n = len(memory)
         memory[:] = self._words
         size = memory.strides[0]
         memory[:, self._pointers] += (address(memory) + size * np.arange(n))[:, None]

@@ -6,12 +6,14 @@ and the numbers in which they differ are written as columns.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import ControllerMemory
@@ -47,7 +49,7 @@ def integrate_all(
     Args:
         scenarios: made while others are simulated.
         read: called after a run with a world, the cases of its kind that have run, and their
-            arrays; see `FluidWorld.write_numbers`.
+            arrays; see `FluidWorld.write_numbers`. Later runs overwrite these.
         jobs: number of threads.
         steps, senders: as in `tcpcc.simulate`.
     """
@@ -93,6 +95,7 @@ class _Batches:
         self._read = read
         self._controllers = ControllerMemory()
         self._moulds: dict[Hashable, Mould] = {}
+        self._of_thread = threading.local()
 
     def run(self, numbered: list[Numbered]) -> Found:
         """Indices and results of cases of one kind."""
@@ -102,7 +105,7 @@ class _Batches:
         found: Found = []
         mould = self._mould(cases[0]) if len(cases) > 1 else None
         if mould is not None:
-            of = mould.copies(len(cases))
+            of = mould.copies(self._memory(len(cases), mould.words))
             mould.world.write_numbers(cases, of)
             done = _run(of(mould.world.w)[:, 0], [case.end for case in cases])
             mine = np.flatnonzero(done).tolist()
@@ -120,6 +123,14 @@ class _Batches:
                 continue
             found.append(([index], self._read(world, [case], alone)))
         return found
+
+    def _memory(self, n: int, words: int) -> NDArray[np.int64]:
+        """Memory for `n` worlds, the same for all batches of a thread: new pages cost more than
+        what is written into them."""
+        held = getattr(self._of_thread, "memory", None)
+        if held is None or len(held) < n * words:
+            held = self._of_thread.memory = np.empty(n * words, np.int64)
+        return held[: n * words].reshape(n, words)
 
     def _mould(self, case: FluidCase) -> Mould | None:
         """That of the case's kind; None if its world has an error."""

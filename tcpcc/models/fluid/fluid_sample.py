@@ -151,9 +151,8 @@ def measure_rtt(w, f, now, a):
 @compiled
 def gain(y):
     """1 - exp(-y), within 3 %; y = 0.1335 a gives 1 - (7/8)^a."""
-    small = y * (1 - y * (0.5 - y * (1 / 6)))
-    large = 1 - 1 / (1 + y * (1 + y * (0.5 + y * (1 / 6))))
-    return small if y < 0.5 else large  # without a branch that no processor can predict
+    grown = y * (1 + y * (0.5 + y * (1 / 6)))  # of exp(y) - 1
+    return grown / (1 + grown)
 
 
 @compiled

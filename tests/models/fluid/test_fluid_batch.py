@@ -26,7 +26,7 @@ def columns(scenarios, jobs=1):
     def read(world, cases, of):
         sizes.append(len(cases))
         series, _ = columns_by_name(world, cases, of)
-        return [{name: series(name)[k] for name in SERIES} for k in range(len(cases))]
+        return [{name: series(name)[k].copy() for name in SERIES} for k in range(len(cases))]
 
     for indices, result in integrate_all(scenarios, read, jobs):
         failed = isinstance(result, Exception)
@@ -103,7 +103,8 @@ def test_a_copy_begins_with_the_numbers_of_a_world_alone(scenarios):
         kinds.setdefault(case.kind, []).append(case)
     for cases in kinds.values():
         world = FluidWorld(cases[0].scenario)
-        of = Mould(world).copies(len(cases))
+        mould = Mould(world)
+        of = mould.copies(np.empty((len(cases), mould.words), np.int64))
         world.write_numbers(cases, of)
         for k, case in enumerate(cases):
             alone = FluidWorld(case.scenario)

@@ -36,8 +36,9 @@ OF_HOPS = ("arrives", "recent", "completes", "next_at")
 LINK_TABLES = (
     "bits", "gaps", "present", *HOP_COLUMNS, "hop_words", "hop_waits", *OF_HOPS, "carried_words",
 )  # fmt: skip
-#: Tables over flows: delivered, lost and marked packets of which the sender learns at a step.
-FLOW_COLUMNS = ("acked", "losses", "marks")
+#: Tables over flows: delivered, lost and marked packets of which the sender learns at a step; how
+#: many of the delivered ones came before the last of the lost ones.
+FLOW_COLUMNS = ("acked", "losses", "marks", "lost_at")
 #: Tables of the world: the set of flows that have any of it, and header fields; queueing delays of
 #: what leaves the links at the end of a step, s. Single rows: the set of flows that act in this
 #: step even if nothing returns; header fields of SYNs, and those that are being written.
@@ -125,14 +126,15 @@ GROWTH: dict[str, type] = {
 }  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
-#: the timer only. `unseen`: duplicate ACKs do not tell of the pending ones.
+#: the timer only; `behind_repair` packets more than had returned left together with the last one.
+#: `unseen`: duplicate ACKs do not tell of the pending ones.
 RECOVERY: dict[str, type] = {
     "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "limited_transmit": int,
     "dupack_threshold": float,
     "pending": float, "pending_from": float, "detect_at": float, "fresh": float,
     "fresh_until": float, "late": float, "unseen": int, "holes": float, "span": float,
-    "recover": float, "repair_at": float, "repairs_until": float, "repair_lost": float,
-    "repair_due": int, "partial": int, "flight": float, "inflation": float, "in_recovery": float,
+    "recover": float, "repair_at": float, "behind_repair": float, "repairs_until": float,
+    "repair_lost": float, "repair_due": int, "partial": int, "flight": float, "inflation": float, "in_recovery": float,
     "sent_in_recovery": float, "new_data": float, "again": float, "tail": float,
 }  # fmt: skip
 TIMER: dict[str, type] = {
@@ -321,6 +323,9 @@ def pass_gaps(w, hop, n, marked):
         put_gap(x, x.marked if marked else x.lost, k, hop.next, n)
     elif hop.is_tcp != 0:
         flow_cell(w, w.marks if marked else w.losses, k, hop.flow).value += n
+        if not marked:
+            here = flow_cell(w, w.acked, k, hop.flow).value
+            flow_cell(w, w.lost_at, k, hop.flow).value = here
         put_member(returned(w, k), hop.flow)
 
 

@@ -17,6 +17,8 @@ A timeout comes by itself: when nothing restarts the timer, because fewer packet
 detection needs, or because a retransmission is lost.
 """
 
+import numpy as np
+
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, ROUNDING, SENT_BY, then
@@ -58,8 +60,9 @@ def fills_one_hole(f):
 
 
 @compiled
-def learn_of_losses(w, f, now, before, a, n):
-    """`n` packets are missing among what has returned since `before`."""
+def learn_of_losses(w, f, now, before, a, n, behind):
+    """`n` packets are missing among what has returned since `before`: `a` packets, `behind` of
+    them after the last missing one."""
     f.lost += n
     if f.on_lost_packet != 0:
         report_lost(w, f, now, n)
@@ -72,7 +75,7 @@ def learn_of_losses(w, f, now, before, a, n):
                 f.unseen = 1
         f.pending += n
     else:
-        if is_repair(w, f, before, n / (a + n)):
+        if is_repair(w, f, n, behind):
             again = min(n, 1.0) if uses_duplicates(f) else n
             n -= again
             if f.law == RACK:
@@ -151,14 +154,20 @@ def report_lost(w, f, now, n):
 
 
 @compiled
-def is_repair(w, f, before, share):
-    """Whether a lost packet was a retransmission: as likely as their share in what was sent.
+def is_repair(w, f, n, behind):
+    """Whether a retransmission is among the `n` packets that are missing, `behind` packets before
+    what has returned now: with duplicate ACKs by its place, else as likely as the share of
+    retransmissions in what was sent.
 
-    A `share` of what has returned since `before` was lost.
+    New data that a partial ACK releases come after the retransmission, and find a full buffer
+    before it does. A lost packet is whole in the books before the last part of it has come.
     """
     if uses_duplicates(f):
-        overlap = min(f.high_ack, f.repair_at) - max(before, f.repair_at - 1)
-        return overlap > 0 and uniform(w) < overlap * share
+        if f.high_ack < f.repair_at - NEARLY or n <= f.behind_repair + HALF:
+            return False
+        if f.high_ack <= f.repair_at + NEARLY:
+            return behind <= NEARLY
+        return abs(f.high_ack - behind - f.repair_at) < HALF
     at = max(sent_in_step(w, f), 1.0)
     sent = then(w, f, SENT_BY, at + 1) - then(w, f, SENT_BY, at - 1)
     again = then(w, f, REPAIRED_BY, at + 1) - then(w, f, REPAIRED_BY, at - 1)
@@ -300,6 +309,7 @@ def fill_first_hole(w, f, now):
         expect_detection(f, f.sent - f.stale - f.flight, 0.0)
         f.unseen = 1 if has_recover(f) else 0
         return
+    f.inflation -= 1  # a partial ACK is no duplicate
     if f.deflate == 0:
         f.inflation = 0.0
     elif f.inflation > step:
@@ -352,9 +362,9 @@ def to_repair(f):
 
 
 @compiled
-def count_sent(f, now, amount, out):
-    """`amount` packets are about to be sent. Returns how many of them are retransmissions, of lost
-    packets and of others that the receiver has."""
+def count_sent(f, now, amount, out, returned):
+    """`amount` packets are about to be sent, after `returned` have come. Returns how many of them
+    are retransmissions, of lost packets and of others that the receiver has."""
     if amount <= 0:
         return 0.0
     if out <= 1e-9 and f.phase == OPEN:
@@ -368,6 +378,7 @@ def count_sent(f, now, amount, out):
                 return 0.0
             f.repair_due = 0
             f.repair_at = f.sent + 1
+            f.behind_repair = np.floor(amount - returned + HALF)
             return 1.0
     if f.holes > 0:
         repaired = min(amount, f.holes)

@@ -272,7 +272,8 @@ def take_returned(w, f, now):
     if n > 0 and f.duplicates > 0:
         missing -= lost_duplicates(w, f, before, n)
     if missing > 0:
-        learn_of_losses(w, f, now, before, a, missing)
+        behind = a - flow_cell(w, w.lost_at, w.k, f.index).value
+        learn_of_losses(w, f, now, before, a, missing, behind)
     useful = a
     if f.duplicates > 0 and a > 0:
         useful -= min(a * f.duplicates / max(f.sent - before - n, a), f.duplicates, a)
@@ -463,7 +464,7 @@ def send_fluid(w, f, now, acked):
         amount = 0.0
     if amount > f.most:
         raise FloatingPointError("a window of more packets than the path carries in the run")
-    again = count_sent(f, now, amount, out)
+    again = count_sent(f, now, amount, out, acked)
     f.retransmitted += again
     if in_flight(f) <= ROUNDING:
         f.first_sent = now

@@ -1,5 +1,7 @@
 """Drops and marks of whole packets of what arrives in a step: whose, and what they leave."""
 
+import numpy as np
+
 from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bit_sets import first_of, words_for
@@ -61,7 +63,16 @@ def drop_one(w, x):
     """Drop one packet of what arrives in this step."""
     h = chosen_hop(w, x, x.draws, 1.0, 1.0)
     if h >= 0:
-        drop_at(w, x, h, uniform(x))
+        drop_at(w, x, h, after_one(x, h))
+
+
+@compiled
+def after_one(x, h):
+    """Which part of what is left of a hop's fluid comes after a packet drawn at random from its
+    packets of this step."""
+    n = arrives(x, h).value
+    before = np.floor(uniform(x) * n)
+    return 1 - min(before / (n - 1), 1.0) if n > 1 else 0.0
 
 
 @compiled
@@ -74,7 +85,7 @@ def hit_one(w, x, h):
         put_gap(x, x.marked, max(x.head, w.k), h, 1)
         count_mark(w, x, hop)
         return
-    drop_at(w, x, h, uniform(x))
+    drop_at(w, x, h, after_one(x, h))
 
 
 @compiled

@@ -182,11 +182,11 @@ def depart(w, x, room):
         gaps = link_cell(x, x.gaps, x.head)
         if row.value > left:
             after = (row.value - left) / x.head_bits if gaps.value > 0 else NO_GAPS
-            send_row(w, x, left / row.value, after)
+            send_row(w, x, left / row.value, row.value, after)
             row.value -= left
             x.backlog_bits -= left
             return 0.0
-        send_row(w, x, 1.0, 0.0 if gaps.value > 0 else NO_GAPS)
+        send_row(w, x, 1.0, row.value, 0.0 if gaps.value > 0 else NO_GAPS)
         gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
@@ -200,9 +200,9 @@ def depart(w, x, room):
 
 
 @compiled
-def send_row(w, x, part, after):
-    """Send a part of the fluid at the head of the queue, and the gaps in it; of what arrived
-    together the part `after` stays, or there are `NO_GAPS`."""
+def send_row(w, x, part, bits, after):
+    """Send a part of the fluid at the head of the queue, of which `bits` are left, and the gaps in
+    it; of what arrived together the part `after` stays, or there are `NO_GAPS`."""
     here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
     grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
@@ -224,7 +224,8 @@ def send_row(w, x, part, after):
             if hop.last_data != 0:
                 flow_at(w.flows, hop.flow).reached += moved
             if after != NO_GAPS:
-                send_gaps(w, x, hop, first + i, after)
+                before = bits / x.head_bits if x.head_bits > 0 else 0.0
+                send_gaps(w, x, hop, first + i, moved, before, after)
     x.backlog -= packets
 
 
@@ -247,13 +248,17 @@ def send_words(w, x, hop, moved, words):
 
 
 @compiled
-def send_gaps(w, x, hop, h, after):
+def send_gaps(w, x, hop, h, moved, before, after):
     """Send the gaps and marks of hop `h` at the head of the queue: a single gap in its place,
-    others with the last of the fluid."""
+    others with the last of the fluid. In this step `moved` units of fluid leave, from the part
+    `before` of what arrived together to the part `after`."""
     lost = hop_cell(x, x.lost, x.head, h)
     after_gap = hop_cell(x, x.after_gap, x.head, h)
     if lost.value == 1 and after <= after_gap.value:
-        pass_gaps(w, hop, 1.0, False)
+        behind = 0.0
+        if before > after:
+            behind = moved * min((after_gap.value - after) / (before - after), 1.0)
+        pass_gaps(w, hop, 1.0, False, behind)
         lost.value = after_gap.value = 0.0
     if after > 0:
         return
@@ -261,9 +266,9 @@ def send_gaps(w, x, hop, h, after):
     marked = hop_cell(x, x.marked, x.head, h)
     merged = hop_cell(x, x.merged, x.head, h)
     if lost.value > 0:
-        pass_gaps(w, hop, lost.value, False)
+        pass_gaps(w, hop, lost.value, False, 0.0)
     if marked.value > 0:
-        pass_gaps(w, hop, marked.value, True)
+        pass_gaps(w, hop, marked.value, True, 0.0)
     x.backlog += merged.value
     lost.value = marked.value = merged.value = 0.0
 

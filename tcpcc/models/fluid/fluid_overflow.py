@@ -13,7 +13,7 @@ import numpy as np
 from tcpcc.engine.jit import compiled, index_at
 from tcpcc.engine.streams import normal, uniform
 from tcpcc.models.bit_sets import first_of, words_for
-from tcpcc.models.fluid.fluid_drops import chosen_hop, drop_at, drop_one
+from tcpcc.models.fluid.fluid_drops import after_one, chosen_hop, drop_at, drop_one
 from tcpcc.models.fluid.fluid_in_order import MOST, drop_in_order, is_ordered
 from tcpcc.models.fluid.fluid_records import (
     BITS,
@@ -99,7 +99,7 @@ def drop_by_clock(w, x):
                 drop_one(w, x)
             else:
                 grown_part = flow_at(w.flows, hop_at(w.hops, h).flow).grown_part
-                drop_at(w, x, h, 1 - grown_part if has_grown else uniform(x))
+                drop_at(w, x, h, 1 - grown_part if has_grown else after_one(x, h))
 
 
 @compiled

@@ -122,7 +122,7 @@ def leave_gap(w, p, hop, n):
     if hop.newest != 0:
         packet_at(p.pool, hop.newest).lost += n
     else:
-        pass_gaps(w, hop, n, False)
+        pass_gaps(w, hop, n, False, 0.0)
 
 
 @compiled
@@ -246,7 +246,7 @@ def drop_stored_packet(w, x, place):
     if hop.is_ack != 0:
         hop.held += packet.amount
     else:
-        pass_gaps(w, hop, packet.amount + packet.lost, False)
+        pass_gaps(w, hop, packet.amount + packet.lost, False, 0.0)
 
 
 @not_inlined
@@ -346,9 +346,9 @@ def send_on_link(w, x, p, place, time):
     if hop.last_data != 0:
         flow_at(w.flows, hop.flow).reached += amount
     if packet.marks > 0:
-        pass_gaps(w, hop, packet.marks, True)
+        pass_gaps(w, hop, packet.marks, True, 0.0)
     if packet.lost > 0:
-        pass_gaps(w, hop, packet.lost, False)
+        pass_gaps(w, hop, packet.lost, False, 0.0)
     if x.bins != 0:
         b = link_bin_at(x.bins, w.b)
         b.sent_bits += BITS * hop.size

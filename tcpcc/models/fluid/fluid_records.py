@@ -126,14 +126,15 @@ GROWTH: dict[str, type] = {
 }  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
-#: the timer only; `behind_repair` packets more than had returned left together with the last one.
+#: the timer only.
+#: `first_new`: place among what was sent of the first packet that is new after `recover`.
 #: `unseen`: duplicate ACKs do not tell of the pending ones.
 RECOVERY: dict[str, type] = {
     "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "limited_transmit": int,
     "dupack_threshold": float,
     "pending": float, "pending_from": float, "detect_at": float, "fresh": float,
     "fresh_until": float, "late": float, "unseen": int, "holes": float, "span": float,
-    "recover": float, "repair_at": float, "behind_repair": float, "repairs_until": float,
+    "recover": float, "first_new": float, "repair_at": float, "repairs_until": float,
     "repair_lost": float, "repair_due": int, "partial": int, "flight": float, "inflation": float, "in_recovery": float,
     "sent_in_recovery": float, "new_data": float, "again": float, "tail": float,
 }  # fmt: skip
@@ -315,8 +316,9 @@ def put_fluid(x, k, hop, amount):
 
 
 @compiled
-def pass_gaps(w, hop, n, marked):
-    """As `pass_fluid`, for `n` packets that are dropped, or marked."""
+def pass_gaps(w, hop, n, marked, behind):
+    """As `pass_fluid`, for `n` packets that are dropped, or marked, `behind` units before the end
+    of the fluid that has been passed on."""
     k = w.k + hop.delay
     if hop.next >= 0:
         x = queue_at(w.queues, hop.next_link)
@@ -324,8 +326,8 @@ def pass_gaps(w, hop, n, marked):
     elif hop.is_tcp != 0:
         flow_cell(w, w.marks if marked else w.losses, k, hop.flow).value += n
         if not marked:
-            here = flow_cell(w, w.acked, k, hop.flow).value
-            flow_cell(w, w.lost_at, k, hop.flow).value = here
+            at = flow_cell(w, w.acked, k, hop.flow).value - behind
+            flow_cell(w, w.lost_at, k, hop.flow).value = at
         put_member(returned(w, k), hop.flow)
 
 

@@ -17,8 +17,6 @@ A timeout comes by itself: when nothing restarts the timer, because fewer packet
 detection needs, or because a retransmission is lost.
 """
 
-import numpy as np
-
 from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
 from tcpcc.models.fluid.fluid_records import DELIVERED_BY, REPAIRED_BY, ROUNDING, SENT_BY, then
@@ -71,11 +69,10 @@ def learn_of_losses(w, f, now, before, a, n, behind):
     elif f.phase != RECOVERY:
         if f.pending <= 0:
             expect_detection(f, before, place_of_loss(w, f, before, a, n))
-            if f.phase == LOSS and before < f.repairs_until and has_recover(f):
-                f.unseen = 1
+            note_first_new(f, n, behind)
         f.pending += n
     else:
-        if is_repair(w, f, n, behind):
+        if is_repair(w, f, behind):
             again = min(n, 1.0) if uses_duplicates(f) else n
             n -= again
             if f.law == RACK:
@@ -83,7 +80,7 @@ def learn_of_losses(w, f, now, before, a, n, behind):
             else:
                 f.repair_lost += again
         if n > HALF:
-            note_losses(w, f, before, a, n)
+            note_losses(w, f, before, a, n, behind)
 
 
 @compiled
@@ -122,12 +119,21 @@ def expect_detection(f, before, a):
 
 
 @compiled
-def note_losses(w, f, before, a, n):
+def note_first_new(f, n, behind):
+    """Of `n` packets that are missing, `behind` packets before what has returned now, the first was
+    sent after `recover`: duplicate ACKs tell nothing of it, for they acknowledge no more."""
+    if has_recover(f) and f.high_ack - behind - n < f.first_new + HALF:
+        f.unseen = 1
+
+
+@compiled
+def note_losses(w, f, before, a, n, behind):
     """New packets are lost during a recovery. A sender that counts needs three packets beyond
     each."""
-    if before > f.recover:
+    if f.high_ack - behind - n > f.recover - HALF:
         if f.late <= 0:
             expect_detection(f, before, place_of_loss(w, f, before, a, n))
+            note_first_new(f, n, behind)
         f.late += n
         return
     if f.law != SACK and f.law != PRR:
@@ -154,16 +160,15 @@ def report_lost(w, f, now, n):
 
 
 @compiled
-def is_repair(w, f, n, behind):
-    """Whether a retransmission is among the `n` packets that are missing, `behind` packets before
-    what has returned now: with duplicate ACKs by its place, else as likely as the share of
+def is_repair(w, f, behind):
+    """Whether the last packet that is missing, `behind` packets before what has returned now, is a
+    retransmission: with duplicate ACKs by its place, else as likely as the share of
     retransmissions in what was sent.
 
-    New data that a partial ACK releases come after the retransmission, and find a full buffer
-    before it does. A lost packet is whole in the books before the last part of it has come.
+    A lost packet is whole in the books before the last part of it has come.
     """
     if uses_duplicates(f):
-        if f.high_ack < f.repair_at - NEARLY or n <= f.behind_repair + HALF:
+        if f.high_ack < f.repair_at - NEARLY:
             return False
         if f.high_ack <= f.repair_at + NEARLY:
             return behind <= NEARLY
@@ -257,8 +262,9 @@ def enter_recovery(f, now, before):
     f.repairs_until = f.again = f.tail = 0.0
     f.repair_lost = 0.0
     f.partial = 0
-    f.inflation = f.dupack_threshold
-    f.in_recovery = f.sent_in_recovery = f.new_data = 0.0
+    f.in_recovery = max(f.delivered - f.detect_at, 0.0)  # in this step, after the detection
+    f.inflation = f.dupack_threshold + f.in_recovery
+    f.sent_in_recovery = f.new_data = 0.0
     f.timer_from = now
     f.repair_due = 1
     if f.law == GO_BACK_N:
@@ -362,9 +368,9 @@ def to_repair(f):
 
 
 @compiled
-def count_sent(f, now, amount, out, returned):
-    """`amount` packets are about to be sent, after `returned` have come. Returns how many of them
-    are retransmissions, of lost packets and of others that the receiver has."""
+def count_sent(f, now, amount, out):
+    """`amount` packets are about to be sent. Returns how many of them are retransmissions, of lost
+    packets and of others that the receiver has."""
     if amount <= 0:
         return 0.0
     if out <= 1e-9 and f.phase == OPEN:
@@ -374,11 +380,13 @@ def count_sent(f, now, amount, out, returned):
         f.sent_in_recovery += amount
         if uses_duplicates(f):
             f.flight += amount - f.repair_due
+            if f.new_data <= 0:
+                f.first_new = f.sent + f.repair_due
+            f.new_data += amount - f.repair_due
             if f.repair_due == 0:
                 return 0.0
             f.repair_due = 0
             f.repair_at = f.sent + 1
-            f.behind_repair = np.floor(amount - returned + HALF)
             return 1.0
     if f.holes > 0:
         repaired = min(amount, f.holes)
@@ -387,7 +395,7 @@ def count_sent(f, now, amount, out, returned):
             repaired = min(amount * useful, f.holes)
             f.again -= min(repaired * f.again / f.holes, f.again)
         f.holes -= repaired
-        f.repairs_until = f.sent + (amount if f.again > 0 else repaired)
+        f.repairs_until = f.first_new = f.sent + (amount if f.again > 0 else repaired)
     f.new_data += amount - repaired
     again = 0.0
     if f.again + f.tail > 0 and f.phase == LOSS:

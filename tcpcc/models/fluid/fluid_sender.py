@@ -464,11 +464,11 @@ def send_fluid(w, f, now, acked):
         amount = 0.0
     if amount > f.most:
         raise FloatingPointError("a window of more packets than the path carries in the run")
-    again = count_sent(f, now, amount, out, acked)
+    again = count_sent(f, now, amount, out)
     f.retransmitted += again
     if in_flight(f) <= ROUNDING:
         f.first_sent = now
-    note_growth(w, f, amount - acked, acked)
+    grown = note_growth(w, f, amount, acked)
     f.sent += amount
     if f.on_send != 0 and amount > 0:
         report_sent_fluid(f, now, amount, again)
@@ -479,16 +479,18 @@ def send_fluid(w, f, now, acked):
     f.acted = w.k
     if amount > 0:
         f.sent_at = now
-        leave_host(w, f, amount, amount - acked if f.phase == OPEN else 0.0)
+        leave_host(w, f, amount, grown)
     else:
         rest_if_idle(w, f, out)
 
 
 @compiled
-def note_growth(w, f, grown, acked):
+def note_growth(w, f, amount, acked):
     """Note the place of the packet by which the window has grown: behind the ACK with which the
-    window has become a whole number. With several in a step it is random, in a burst the end."""
+    window has become a whole number; with several in a step it is random, in a burst the end. A
+    partial ACK releases it behind the retransmission. Returns the number of such packets."""
     window = exact_window(f)
+    grown = amount - acked
     if f.phase == OPEN and grown > HALF:
         growth, over = window - f.window_before, window - np.floor(window)
         if acked <= 0:
@@ -501,8 +503,15 @@ def note_growth(w, f, grown, acked):
             f.grown_part = uniform(w)
         if grown < 1 + HALF:
             f.grown_at = f.sent + f.grown_part * acked
+    elif f.phase == RECOVERY and uses_duplicates(f) and f.repair_at == f.sent + 1:
+        grown = amount - max(acked, 1.0)
+        if grown > HALF:
+            f.grown_part = 1 / (amount - 1)
+    elif f.phase != OPEN:
+        grown = 0.0
     f.window_before = window
     f.grown_by_round = -1.0
+    return grown
 
 
 @compiled

@@ -86,7 +86,7 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["deflate"], row["next_rwnd"] = settings.partial_deflation, settings.rwnd
     row["base_rtt"] = row["round_min"] = row["timer_from"] = math.inf
     row["backoff"], row["mark_edge"], row["grown_at"] = 1.0, -1.0, -math.inf
-    row["grown_by_round"] = -1.0
+    row["grown_by_round"] = row["first_new"] = -1.0
     row["law"] = LAWS.index(recovery.law)
     row["impatient"] = bool(_setting(recovery, "impatient"))
     row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))

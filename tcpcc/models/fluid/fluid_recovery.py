@@ -205,7 +205,7 @@ def repair_losses(w, f, now, a):
             f.holes += f.fresh
             f.fresh = 0.0
         if uses_duplicates(f):
-            fill_first_hole(w, f, now)
+            fill_first_hole(w, f, now, a)
         elif f.high_ack >= max(f.recover, f.repairs_until) and f.holes + f.fresh < HALF:
             if f.repair_lost == 0:
                 leave_recovery(f, now)
@@ -291,17 +291,17 @@ def leave_recovery(f, now):
     f.inflation = f.holes = f.fresh = 0.0
     f.pending = f.late
     f.late = 0.0
-    if uses_duplicates(f):
-        expect_detection(f, f.high_ack, 0.0)
     f.timer_from = now
 
 
 @compiled
-def fill_first_hole(w, f, now):
-    """The retransmission of the first hole has returned: a partial ACK, or the last one."""
+def fill_first_hole(w, f, now, a):
+    """The retransmission of the first hole is among the `a` packets that have returned: a partial
+    ACK, or the last one. From here on duplicate ACKs are counted anew."""
     if f.repair_due != 0 or f.high_ack < f.repair_at - 1e-9 or f.repair_lost != 0:
         return
     f.holes -= 1
+    f.detect_at = f.delivered - min(f.high_ack - f.repair_at, a) + f.dupack_threshold
     if f.holes < HALF:
         leave_recovery(f, now)
         return
@@ -312,7 +312,7 @@ def fill_first_hole(w, f, now):
     if fills_one_hole(f):
         f.late += f.holes
         leave_recovery(f, now)
-        expect_detection(f, f.sent - f.stale - f.flight, 0.0)
+        f.pending_from = f.sent - f.stale - f.flight
         f.unseen = 1 if has_recover(f) else 0
         return
     f.inflation -= 1  # a partial ACK is no duplicate

@@ -8,6 +8,10 @@ sack           what is outstanding stays below the window; every hole is filled 
 prr            ssthresh / flight of what is delivered is sent (RFC 9937)
 rack           as prr, and the loss of a retransmission is noticed (RFC 8985)
 partial_acks   one hole in a round trip; each duplicate ACK inflates the window (RFC 6582)
+fine_grained   as partial_acks; any duplicate ACK detects the loss of a packet that is older than a
+               fine timeout, also of a retransmission (Brakmo, Peterson 1995)
+fine_grained_  the window stays inflated unless a duplicate ACK follows the retransmission (ns-2.35)
+ns2
 one_hole       recovery ends when the first hole is filled (RFC 5681)
 one_a_window   as one_hole, and until all that was outstanding is acknowledged there is no other
 go_back_n      slow start from the hole on (Jacobson 1988)
@@ -32,9 +36,12 @@ from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut
 from tcpcc.transport.sample import apply_rule
 
-SACK, PRR, RACK, PARTIAL_ACKS, ONE_HOLE, ONE_A_WINDOW, GO_BACK_N = range(len(LAWS))
+(SACK, PRR, RACK, PARTIAL_ACKS, FINE_GRAINED, FINE_GRAINED_NS2, ONE_HOLE, ONE_A_WINDOW,
+ GO_BACK_N) = range(len(LAWS))  # fmt: skip
 
 HALF = 0.5  # packets; holes are whole packets
+FINE_MARGIN = 1 + 1 / 16  # of Vegas' fine timeout, and its growth with a retransmission
+FINE_GROWTH = 9 / 8
 NEARLY = 1e-6  # packets; rounding errors of the totals of a long run
 
 
@@ -45,9 +52,17 @@ def uses_duplicates(f):
 
 
 @compiled
+def has_fine_timeout(f):
+    """Whether any duplicate ACK detects the loss of a packet that is older than a fine timeout."""
+    return f.law == FINE_GRAINED or f.law == FINE_GRAINED_NS2
+
+
+@compiled
 def has_recover(f):
-    """Whether duplicate ACKs count only when all that was outstanding at the last loss is
-    acknowledged (RFC 6582's `recover`)."""
+    """Whether duplicate ACKs count only when all that was outstanding at the last loss, or timeout,
+    is acknowledged (RFC 6582's `recover`)."""
+    if has_fine_timeout(f):
+        return f.phase == LOSS
     return f.law >= PARTIAL_ACKS and f.law != ONE_HOLE
 
 
@@ -68,7 +83,7 @@ def learn_of_losses(w, f, now, before, a, n, behind):
         f.holes += n  # sent before the timeout, which was the answer
     elif f.phase != RECOVERY:
         if f.pending <= 0:
-            expect_detection(f, before, place_of_loss(w, f, before, a, n))
+            expect_detection(f, now, before, place_of_loss(w, f, before, a, n))
             note_first_new(f, n, behind)
         f.pending += n
     else:
@@ -79,8 +94,9 @@ def learn_of_losses(w, f, now, before, a, n, behind):
                 f.holes += again
             else:
                 f.repair_lost += again
+                f.fine_at = now - f.rtt + FINE_GROWTH * fine_timeout(f)
         if n > HALF:
-            note_losses(w, f, before, a, n, behind)
+            note_losses(w, f, now, before, a, n, behind)
 
 
 @compiled
@@ -111,10 +127,11 @@ def lost_duplicates(w, f, before, n):
 
 
 @compiled
-def expect_detection(f, before, a):
-    """The first loss since `before` is detected when three packets beyond it have returned; `a` of
-    those that return in this step precede it."""
+def expect_detection(f, now, before, a):
+    """The first loss since `before` is detected when three packets beyond it have returned, or one
+    after a fine timeout; `a` of those that return in this step precede it."""
     f.pending_from = before + a
+    f.fine_at = now - f.rtt + fine_timeout(f)
     f.detect_at = f.delivered + a + f.dupack_threshold
 
 
@@ -127,12 +144,12 @@ def note_first_new(f, n, behind):
 
 
 @compiled
-def note_losses(w, f, before, a, n, behind):
+def note_losses(w, f, now, before, a, n, behind):
     """New packets are lost during a recovery. A sender that counts needs three packets beyond
     each."""
     if f.high_ack - behind - n > f.recover - HALF:
         if f.late <= 0:
-            expect_detection(f, before, place_of_loss(w, f, before, a, n))
+            expect_detection(f, now, before, place_of_loss(w, f, before, a, n))
             note_first_new(f, n, behind)
         f.late += n
         return
@@ -194,6 +211,12 @@ def timeout(f):
 
 
 @compiled
+def fine_timeout(f):
+    """Vegas' timeout for a single packet, s."""
+    return FINE_MARGIN * (f.srtt + 2 * f.var)
+
+
+@compiled
 def repair_losses(w, f, now, a):
     """What `a` delivered packets mean for the recovery. Returns how many are in order."""
     was_recovering = f.phase == RECOVERY
@@ -204,6 +227,10 @@ def repair_losses(w, f, now, a):
         if f.fresh > 0 and f.delivered >= f.fresh_until and beyond:
             f.holes += f.fresh
             f.fresh = 0.0
+        if f.repair_lost != 0 and has_fine_timeout(f) and a > 0 and now >= f.fine_at:
+            f.repair_lost = 0.0
+            f.repair_due = 1
+            f.timer_from = now
         if uses_duplicates(f):
             fill_first_hole(w, f, now, a)
         elif f.high_ack >= max(f.recover, f.repairs_until) and f.holes + f.fresh < HALF:
@@ -235,7 +262,10 @@ def detect_loss(f, now, a):
     of `a` in this step."""
     if f.phase == RECOVERY or f.pending <= 0 or f.unseen != 0:
         return
-    if f.delivered >= f.detect_at:
+    beyond = f.delivered - f.detect_at + f.dupack_threshold
+    if beyond >= f.dupack_threshold or (
+        has_fine_timeout(f) and beyond >= 1 - NEARLY and now >= f.fine_at
+    ):
         enter_recovery(f, now, before_loss(f, a))
 
 
@@ -248,12 +278,18 @@ def before_loss(f, a):
 @compiled
 def enter_recovery(f, now, before):
     """Equation (4). In this step `before` packets came before the hole; as many left before its
-    retransmission."""
+    retransmission. Vegas' window is not cut for a packet sent before the last cut."""
     a = fill_common(f, now)
     f.flight = max(f.sent - f.pending_from - f.stale, 1.0)
     fill_flight(f, a)
-    f.loss_events += 1
-    apply_cut(f, f.on_loss)
+    f.inflation = max(f.delivered - f.detect_at + f.dupack_threshold, 0.0)
+    f.dups = 0.0
+    if not has_fine_timeout(f) or f.pending_from >= f.cut_from:
+        f.loss_events += 1
+        apply_cut(f, f.on_loss)
+        f.cut_from = f.sent
+        f.cut_to = window_at(f.state, 0).cwnd
+        f.dups = f.inflation
     f.phase = RECOVERY
     f.holes += f.pending
     f.pending = f.late = 0.0
@@ -263,7 +299,6 @@ def enter_recovery(f, now, before):
     f.repair_lost = 0.0
     f.partial = 0
     f.in_recovery = max(f.delivered - f.detect_at, 0.0)  # in this step, after the detection
-    f.inflation = f.dupack_threshold + f.in_recovery
     f.sent_in_recovery = f.new_data = 0.0
     f.timer_from = now
     f.repair_due = 1
@@ -302,6 +337,8 @@ def fill_first_hole(w, f, now, a):
         return
     f.holes -= 1
     f.detect_at = f.delivered - min(f.high_ack - f.repair_at, a) + f.dupack_threshold
+    if f.law == FINE_GRAINED_NS2:
+        keep_inflation(f)
     if f.holes < HALF:
         leave_recovery(f, now)
         return
@@ -328,6 +365,17 @@ def fill_first_hole(w, f, now, a):
     if f.partial == 0 or f.impatient == 0:
         f.timer_from = now
     f.partial = 1
+
+
+@compiled
+def keep_inflation(f):
+    """In ns-2 only a duplicate ACK after the retransmission deflates Vegas' window."""
+    s = window_at(f.state, 0)
+    if f.inflation - 1 - f.dups > HALF:
+        s.cwnd = max(f.cut_to, 1.0)
+    else:
+        s.cwnd += f.dups
+    f.dups = 0.0
 
 
 @compiled
@@ -429,6 +477,7 @@ def time_out(f, now):
     ssthresh = s.ssthresh if f.hold_ssthresh != 0 and f.phase == RECOVERY else 0.0
     f.timeouts += 1
     apply_cut(f, f.on_timeout)
+    f.cut_from, f.cut_to = f.sent, 0.0
     s.ssthresh = max(s.ssthresh, ssthresh)
     f.holes += f.pending + f.late + f.fresh
     f.fresh = 0.0

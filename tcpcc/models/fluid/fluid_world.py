@@ -88,6 +88,8 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["backoff"], row["mark_edge"], row["grown_at"] = 1.0, -1.0, -math.inf
     row["grown_by_round"] = row["first_new"] = -1.0
     row["law"] = LAWS.index(recovery.law)
+    if recovery.law.startswith("fine_grained"):  # duplicate ACKs send nothing but a retransmission
+        row["limited_transmit"] = row["deflate"] = 0
     row["impatient"] = bool(_setting(recovery, "impatient"))
     row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))
     row["every_ack"], row["owns_window"] = controller.every_ack, controller.window == "own"

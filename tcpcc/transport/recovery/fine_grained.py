@@ -132,7 +132,7 @@ register(
         on_timeout=on_timeout,
         state=FINE_TIMER,
         source="Brakmo, Peterson 1995",
-        law="partial_acks",
+        law="fine_grained",
         coasts=True,
     )
 )

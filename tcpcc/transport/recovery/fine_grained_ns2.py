@@ -136,7 +136,7 @@ register(
             "begun": State(0, "s", "when the flow's first packet was sent"),
         },
         source="ns-2.35, tcp-vegas.cc",
-        law="partial_acks",
+        law="fine_grained_ns2",
         coasts=True,
         stale_rounds=True,
         newest_only=True,

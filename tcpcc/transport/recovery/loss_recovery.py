@@ -32,7 +32,10 @@ from tcpcc.errors import refuse
 from tcpcc.transport.flow_record import TCP_FLOW
 
 #: Laws of recovery for the fluid model; `tcpcc.models.fluid.fluid_recovery` has them.
-LAWS = ("sack", "prr", "rack", "partial_acks", "one_hole", "one_a_window", "go_back_n")
+LAWS = (
+    "sack", "prr", "rack", "partial_acks", "fine_grained", "fine_grained_ns2", "one_hole",
+    "one_a_window", "go_back_n",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

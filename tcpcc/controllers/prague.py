@@ -12,10 +12,11 @@ W is the window, a real number; T = `rtt_target`, the virtual RTT
      round trips have passed since slow start, else s = 1
 (3)  once per round trip, and once per T while (2) scales:  alpha <- alpha + g (F - alpha), F: share
      of marked packets. alpha is 1 until the first mark
-(4)  marks, at most once per window of data, and once per T while (2) scales:  W <- W (1 - alpha/2)
+(4)  marks, at most once per window of data, and once per T while (2) scales:  W <- W (1 - alpha/2);
+     slow start ends
 (5)  loss, once per recovery:   W <- W/2, and (1) and (2) pause until its end
-(6)  cwnd moves towards W rounded up by one packet per ACK, and is at least 2. If it falls, ssthresh
-     is cwnd
+(6)  cwnd moves towards W rounded up by one packet per ACK, or per two packets of an ACK for more,
+     and is at least 2. If it falls, ssthresh is cwnd
 (7)  packets are paced at g_p W/srtt, g_p = `pacing_gain`, or twice that while cwnd < ssthresh/2; a
      W below 2 is so in force
 (8)  fallback (`ecn_fallback`), with each step of (3) after the first mark:  c moves by
@@ -78,14 +79,15 @@ def grow(s, p, a):
         s.frac_cwnd += unmarked * growth(s, p, a) / max(math.ceil(s.frac_cwnd), 1.0)
 
 
-def follow(s):
+def follow(s, a):
     """(6)."""
     target = math.ceil(s.frac_cwnd)
+    step = max(math.floor(a.delivered / 2), 1)
     if s.cwnd > target and s.cwnd > 2:
-        s.cwnd = max(s.cwnd - 1, 2.0)
+        s.cwnd = max(s.cwnd - step, target, 2.0)
         s.ssthresh = s.cwnd
     elif s.cwnd < target:
-        s.cwnd += 1
+        s.cwnd = min(s.cwnd + step, target)
 
 
 def update_alpha(s, p, a):
@@ -154,7 +156,7 @@ def on_ack(s, p, a):
     if a.ce > 0:
         s.saw_ce = 1.0
     grow(s, p, a)
-    follow(s)
+    follow(s, a)
     if p.ecn_fallback:
         update_means(s, a)
     update_alpha(s, p, a)
@@ -171,6 +173,7 @@ def on_mark(s, p, a):
     if p.ecn_fallback and s.classic_ecn > STICKY:
         alpha = max(alpha, 0.625 * min(s.classic_ecn - STICKY, 1.0))
     s.frac_cwnd *= 1 - alpha / 2
+    s.ssthresh = min(s.ssthresh, s.cwnd)
 
 
 def on_loss(s, p, a):

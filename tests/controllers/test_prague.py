@@ -66,6 +66,29 @@ def test_a_mark_takes_half_of_alpha_once_per_virtual_rtt(rounds):
     assert s.frac_cwnd == pytest.approx(35 * 0.875 ** (1 if rounds else 2))
 
 
+def test_a_call_for_many_acks_does_what_the_acks_do():
+    """The fluid model calls the rule once a step."""
+    windows = []
+    for packets in (2.0, 20.0):
+        s, p, a = begin(40)
+        s.alpha, a.delivered, a.ce = 0.5, packets, packets
+        PRAGUE.on_mark(s, p, a)
+        for _ in range(int(20 / packets)):
+            PRAGUE.on_ack(s, p, a)
+        windows.append(s.cwnd)
+    assert windows == [30, 30]
+
+
+def test_a_mark_ends_slow_start_also_beside_packets_without_one():
+    s, p, a = begin(40)
+    s.ssthresh, s.alpha = math.inf, 1.0
+    a.delivered, a.ce = 10.0, 1.0
+    PRAGUE.on_mark(s, p, a)
+    PRAGUE.on_ack(s, p, a)
+    assert s.cwnd < 40
+    assert s.frac_cwnd == pytest.approx(20 + 9 / 20)
+
+
 def test_a_loss_halves_the_window():
     s, p, a = begin(40)
     PRAGUE.on_loss(s, p, a)

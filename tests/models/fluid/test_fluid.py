@@ -204,12 +204,64 @@ def goodput(run):
     return run.goodput(after=15).values.sum()
 
 
+MODELS = ("packet", "fluid")
+
+
 @pytest.mark.parametrize("recovery", list(RECOVERIES))
-def test_every_recovery_gets_what_it_gets_in_packets(recovery):
-    """At 1 % random loss the recovery decides."""
-    net, traffic = path(rate=1e8, buffer=500, loss=0.01), flows("reno", 4, recovery=recovery)
-    packets, fluid = (mean(net, traffic, model, goodput) for model in ("packet", "fluid"))
-    assert fluid == pytest.approx(packets, rel=0.2)
+def test_every_recovery_has_the_goodput_and_the_timeouts_of_packets(recovery):
+    """At 3 % random loss the recovery decides: windows of six packets, and up to 40 timeouts of a
+    flow in a minute."""
+    net = tc.dumbbell("100 Mbps", "25 ms", 1000, loss=0.03)
+    traffic = [tc.Flow("reno", recovery=recovery, start=i / 20) for i in range(8)]
+    delivered, timeouts = dict.fromkeys(MODELS, 0.0), dict.fromkeys(MODELS, 0.0)
+    for model in MODELS:
+        for seed in range(4):
+            data = tc.simulate(tc.Scenario(net, traffic, duration=60, seed=seed), model).data
+            delivered[model] += float(data["delivered"].sum())
+            timeouts[model] += float(data["timeouts"].sum())
+    assert delivered["fluid"] == pytest.approx(delivered["packet"], rel=0.07)
+    # Vegas does not repair by the timer, so there are a few only
+    rel = 0.7 if recovery.startswith("vegas") else 0.3
+    assert timeouts["fluid"] == pytest.approx(timeouts["packet"], rel=rel, abs=12)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.013, 0.04])
+def test_a_large_overshoot_is_repaired_one_hole_in_a_round_trip(start):
+    """A partial ACK sends the next hole and one new packet; neither is lost in a buffer that has
+    emptied since. The packet lost before the first retransmission is not taken for it."""
+    net = tc.dumbbell("10 Mbps", "40 ms", 60)
+    traffic = [tc.Flow("reno", recovery="newreno-steady", start=start)]
+    for name, tolerance in {"dropped": 0.05, "delivered": 0.02, "timeouts": 0.0}.items():
+        found = [
+            float(tc.simulate(tc.Scenario(net, traffic, duration=20), model).data[name].sum())
+            for model in MODELS
+        ]
+        assert found[1] == pytest.approx(found[0], rel=tolerance), name
+
+
+def test_vegas_needs_one_duplicate_ack_after_a_fine_timeout():
+    """With windows of four packets the third duplicate ACK often does not come. ns-2's Vegas keeps
+    an inflated window, which gives it more beside Reno: in packets, where a window comes in bursts
+    and the third duplicate ACK inflates it, a third more; here a part of that."""
+    red = {"name": "red", "min_thresh": 30, "max_thresh": 40, "max_p": 0.1}
+    net = tc.dumbbell("2 Mbps", "40 ms", 100, queue=red)
+    share, losses, timeouts = {}, {}, {}
+    for recovery in ("vegas", "vegas-ns2"):
+        kinds = [("vegas", recovery)] * 5 + [("reno", "reno")] * 5
+        traffic = [tc.Flow(kind, recovery=how, jitter="1 s") for kind, how in kinds]
+        for model in MODELS:
+            cases = [tc.Scenario(net, traffic, duration=200, seed=k) for k in range(1, 9)]
+            totals = [tc.simulate(case, model).totals() for case in cases]
+            of_vegas, of_all = ([t[:n].sum() for t in totals] for n in (5, 10))
+            names = ("delivered", "loss_events", "timeouts")
+            delivered, loss, out = (sum(t[name] for t in of_vegas) for name in names)
+            share[recovery, model] = delivered / sum(t["delivered"] for t in of_all)
+            losses[recovery, model], timeouts[recovery, model] = loss, out
+    for found, tolerance in ((share, 0.06), (losses, 0.15), (timeouts, 0.2)):
+        assert found["vegas", "fluid"] == pytest.approx(found["vegas", "packet"], rel=tolerance)
+    for found in (share, losses):
+        assert found["vegas", "fluid"] * 1.03 < found["vegas-ns2", "fluid"]
+        assert found["vegas-ns2", "fluid"] < found["vegas-ns2", "packet"]
 
 
 @pytest.mark.parametrize("buffer", [5, 10])

@@ -278,18 +278,14 @@ def before_loss(f, a):
 @compiled
 def enter_recovery(f, now, before):
     """Equation (4). In this step `before` packets came before the hole; as many left before its
-    retransmission. Vegas' window is not cut for a packet sent before the last cut."""
+    retransmission."""
     a = fill_common(f, now)
     f.flight = max(f.sent - f.pending_from - f.stale, 1.0)
     fill_flight(f, a)
     f.inflation = max(f.delivered - f.detect_at + f.dupack_threshold, 0.0)
-    f.dups = 0.0
-    if not has_fine_timeout(f) or f.pending_from >= f.cut_from:
-        f.loss_events += 1
-        apply_cut(f, f.on_loss)
-        f.cut_from = f.sent
-        f.cut_to = window_at(f.state, 0).cwnd
-        f.dups = f.inflation
+    f.loss_events += 1
+    apply_cut(f, f.on_loss)
+    f.cut_to, f.dups = window_at(f.state, 0).cwnd, f.inflation
     f.phase = RECOVERY
     f.holes += f.pending
     f.pending = f.late = 0.0
@@ -477,7 +473,7 @@ def time_out(f, now):
     ssthresh = s.ssthresh if f.hold_ssthresh != 0 and f.phase == RECOVERY else 0.0
     f.timeouts += 1
     apply_cut(f, f.on_timeout)
-    f.cut_from, f.cut_to = f.sent, 0.0
+    f.cut_to = 0.0
     s.ssthresh = max(s.ssthresh, ssthresh)
     f.holes += f.pending + f.late + f.fresh
     f.fresh = 0.0

@@ -98,6 +98,7 @@ def draw_band(runs: Mapping[str, Runs]) -> Figure:
 
     These are C (d + d_min) and C (d + 3 d_min), with the link's rate C and the base RTT d. Below
     the band the window grows fast, in it the window rests, until the Reno window overtakes it.
+    Until 10 s half of the link is taken.
     """
     import matplotlib.pyplot as plt
 

@@ -194,18 +194,19 @@ def test_vegas_a_comes_back_after_rerouting(model):
 @EVERY_MODEL
 def test_three_vegas_a_flows_hold_their_own_against_three_of_new_reno(model):
     """IPCCC 2003, section VI-B: Vegas' mean over New Reno's is 0.497, Vegas-A's 2.03. The paper
-    gives no settings of TCP; here 0.35 and 1.6 in packets, 0.43 and 0.94 in trains, in fluid
-    0.86 for Vegas-A."""
+    gives no settings of TCP; here, over start times, 0.42 and 1.3 in packets."""
     net = tc.dumbbell("1 Mbps", "40 ms", 50, access_rate="1 Mbps", access_delay="10 ms")
-    ratios = {}
-    for name in ("vegas", "vegas_a"):
-        flows = [flow(name, 10 * k) for k in range(3)]
-        flows += [flow("newreno", 30 + 10 * k) for k in range(3)]
-        run = simulate_in(model, tc.Scenario(net, flows, duration=200))
-        means = run.throughput().values * 200 / (200 - 10 * np.arange(6))
-        ratios[name] = means[:3].mean() / means[3:].mean()
-    assert ratios["vegas"] < 0.6
-    assert ratios["vegas_a"] > (0.8 if model == "fluid" else 0.9)
+    ratios = {"vegas": [], "vegas_a": []}
+    for name, found in ratios.items():
+        for k in range(6):
+            starts = [10 * i + 0.1 * k * (i + 1) for i in range(6)]
+            kinds = [name] * 3 + ["newreno"] * 3
+            flows = [flow(kind, start) for kind, start in zip(kinds, starts, strict=True)]
+            run = simulate_in(model, tc.Scenario(net, flows, duration=200))
+            means = run.throughput().values * 200 / (200 - np.array(starts))
+            found.append(means[:3].mean() / means[3:].mean())
+    assert np.mean(ratios["vegas"]) == pytest.approx(0.43, abs=0.05)
+    assert np.mean(ratios["vegas_a"]) > 1.1
 
 
 @pytest.mark.parametrize("buffer", [10, 15, 20, 25, 30])

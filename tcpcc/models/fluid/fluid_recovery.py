@@ -180,7 +180,7 @@ def report_lost(w, f, now, n):
 def is_repair(w, f, behind):
     """Whether the last packet that is missing, `behind` packets before what has returned now, is a
     retransmission: with duplicate ACKs by its place, else as likely as the share of
-    retransmissions in what was sent.
+    retransmissions in what was sent since the first of them.
 
     A lost packet is whole in the books before the last part of it has come.
     """
@@ -190,6 +190,8 @@ def is_repair(w, f, behind):
         if f.high_ack <= f.repair_at + NEARLY:
             return behind <= NEARLY
         return abs(f.high_ack - behind - f.repair_at) < HALF
+    if f.high_ack - behind < f.repairs_from + 1 - NEARLY:
+        return False
     at = max(sent_in_step(w, f), 1.0)
     sent = then(w, f, SENT_BY, at + 1) - then(w, f, SENT_BY, at - 1)
     again = then(w, f, REPAIRED_BY, at + 1) - then(w, f, REPAIRED_BY, at - 1)
@@ -439,6 +441,8 @@ def count_sent(f, now, amount, out):
             repaired = min(amount * useful, f.holes)
             f.again -= min(repaired * f.again / f.holes, f.again)
         f.holes -= repaired
+        if f.repairs_until == 0:
+            f.repairs_from = f.sent
         f.repairs_until = f.first_new = f.sent + (amount if f.again > 0 else repaired)
     f.new_data += amount - repaired
     again = 0.0

@@ -173,7 +173,7 @@ def on_mark(s, p, a):
     if p.ecn_fallback and s.classic_ecn > STICKY:
         alpha = max(alpha, 0.625 * min(s.classic_ecn - STICKY, 1.0))
     s.frac_cwnd *= 1 - alpha / 2
-    s.ssthresh = min(s.ssthresh, s.cwnd)
+    s.ssthresh = min(s.ssthresh, max(s.cwnd, 2.0))
 
 
 def on_loss(s, p, a):

@@ -174,11 +174,12 @@ def test_less_exact_delays_take_much_of_the_difference_over_several_hops(variant
 
 @pytest.mark.parametrize("model", MODELS)
 def test_bic_shares_route_2_if_it_is_reno_at_its_windows(model):
-    """Figure 10: BIC's Reno mode ends at a window of 14 packets, half of what it has there."""
+    """Figure 10: BIC's Reno mode ends at a window of 14 packets, half of what it has there. Ratios
+    of ten seeds vary by a third."""
 
     def ratio(low_window):
         rates = []
-        for seed in range(1, 11):
+        for seed in range(1, 41):
             scenario = s.route_2("BIC", "Reno", seed=seed)
             bic, reno = scenario.flows
             bic = bic.replace(params={**dict(bic.params), "low_window": low_window})

@@ -9,8 +9,8 @@ from tcpcc.controllers import CONTROLLERS
 RATE = 20e6
 PACKET = 8000  # bits
 AFTER = 15.0  # s
-SEEDS = (1, 2, 3)
-LEAST = 0.92  # of the values within 10 %; 93 % when this was written
+SEEDS = range(1, 13)
+LEAST = 0.92  # of the values within 10 %; 94 % when this was written (of three seeds 90 to 93 %)
 
 
 def group(controller, number, name="flow"):

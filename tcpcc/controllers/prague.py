@@ -15,8 +15,8 @@ W is the window, a real number; T = `rtt_target`, the virtual RTT
 (4)  marks, at most once per window of data, and once per T while (2) scales:  W <- W (1 - alpha/2);
      slow start ends
 (5)  loss, once per recovery:   W <- W/2, and (1) and (2) pause until its end
-(6)  cwnd moves towards W rounded up by one packet per ACK, or per two packets of an ACK for more,
-     and is at least 2. If it falls, ssthresh is cwnd
+(6)  cwnd moves towards W rounded up, by one packet per ACK of at most two packets, and is at least
+     2. If it falls, ssthresh is cwnd
 (7)  packets are paced at g_p W/srtt, g_p = `pacing_gain`, or twice that while cwnd < ssthresh/2; a
      W below 2 is so in force
 (8)  fallback (`ecn_fallback`), with each step of (3) after the first mark:  c moves by
@@ -31,6 +31,8 @@ Prague requires a receiver that reports every mark, and packets that are ECT(1):
 ``Transport(ecn="l4s")``.
 
 Differences from Linux
+    In (6) an ACK of more packets counts as one for each two, as the fluid model needs it, which
+    calls the rule for many ACKs at a time; in Linux it is one ACK.
     A timeout sets ssthresh to W and cwnd to 1 (RFC 5681); Linux keeps ssthresh.
     In (1) W is cwnd; the module keeps W at the initial window and paces by it.
     The gains of the means in (8) are those of the current ssthresh, without rounding to powers of

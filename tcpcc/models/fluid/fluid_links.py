@@ -180,13 +180,16 @@ def depart(w, x, room):
     while x.head <= w.k:
         row = link_cell(x, x.bits, x.head)
         gaps = link_cell(x, x.gaps, x.head)
+        before = 0.0
+        if gaps.value > 0 and x.head_bits > 0:
+            before = row.value / x.head_bits
         if row.value > left:
             after = (row.value - left) / x.head_bits if gaps.value > 0 else NO_GAPS
-            send_row(w, x, left / row.value, row.value, after)
+            send_row(w, x, left / row.value, before, after)
             row.value -= left
             x.backlog_bits -= left
             return 0.0
-        send_row(w, x, 1.0, row.value, 0.0 if gaps.value > 0 else NO_GAPS)
+        send_row(w, x, 1.0, before, 0.0 if gaps.value > 0 else NO_GAPS)
         gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
@@ -200,9 +203,9 @@ def depart(w, x, room):
 
 
 @compiled
-def send_row(w, x, part, bits, after):
-    """Send a part of the fluid at the head of the queue, of which `bits` are left, and the gaps in
-    it; of what arrived together the part `after` stays, or there are `NO_GAPS`."""
+def send_row(w, x, part, before, after):
+    """Send a part of the fluid at the head of the queue, and the gaps in it. Of what arrived
+    together the part `before` is there and the part `after` stays, or there are `NO_GAPS`."""
     here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
     grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
@@ -224,7 +227,6 @@ def send_row(w, x, part, bits, after):
             if hop.last_data != 0:
                 flow_at(w.flows, hop.flow).reached += moved
             if after != NO_GAPS:
-                before = bits / x.head_bits if x.head_bits > 0 else 0.0
                 send_gaps(w, x, hop, first + i, moved, before, after)
     x.backlog -= packets
 

@@ -79,7 +79,7 @@ def drop_by_clock(w, x):
     grown = growth(w, x)
     drift = (x.arrived - grown * share - x.departed) / max(whole, 1.0)
     if level + max(drift * whole, 0.0) + share * (np.ceil(grown) + highest) <= x.room:
-        return
+        return  # whatever the order
     for left in range(int(whole), 0, -1):
         level += drift
         has_grown = uniform(x) * left < grown

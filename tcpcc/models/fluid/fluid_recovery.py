@@ -3,19 +3,20 @@
 A loss is a whole packet. The sender learns of it when its place in the flow returns, and acts when
 `dupack_threshold` packets beyond it have returned. A recovery states its law (`Recovery.law`):
 
-=============  ====================================================================================
-sack           what is outstanding stays below the window; every hole is filled (RFC 6675)
-prr            ssthresh / flight of what is delivered is sent (RFC 9937)
-rack           as prr, and the loss of a retransmission is noticed (RFC 8985)
-partial_acks   one hole in a round trip; each duplicate ACK inflates the window (RFC 6582)
-fine_grained   as partial_acks; any duplicate ACK detects the loss of a packet that is older than a
-               fine timeout, also of a retransmission (Brakmo, Peterson 1995)
-fine_grained_  the window stays inflated unless a duplicate ACK follows the retransmission (ns-2.35)
-ns2
-one_hole       recovery ends when the first hole is filled (RFC 5681)
-one_a_window   as one_hole, and until all that was outstanding is acknowledged there is no other
-go_back_n      slow start from the hole on (Jacobson 1988)
-=============  ====================================================================================
+================  ==============================================================================
+sack              what is outstanding stays below the window; every hole is filled (RFC 6675)
+prr               ssthresh / flight of what is delivered is sent (RFC 9937)
+rack              as prr, and the loss of a retransmission is noticed (RFC 8985)
+partial_acks      one hole in a round trip; each duplicate ACK inflates the window (RFC 6582)
+fine_grained      as partial_acks; any duplicate ACK detects the loss of a packet that is older
+                  than a fine timeout, also of a retransmission (Brakmo, Peterson 1995)
+fine_grained_ns2  as fine_grained; the window stays inflated unless a duplicate ACK follows the
+                  retransmission (ns-2.35)
+one_hole          recovery ends when the first hole is filled (RFC 5681)
+one_a_window      as one_hole, and until all that was outstanding is acknowledged there is no
+                  other
+go_back_n         slow start from the hole on (Jacobson 1988)
+================  ==============================================================================
 
 A timeout comes by itself: when nothing restarts the timer, because fewer packets return than a
 detection needs, or because a retransmission is lost.
@@ -32,6 +33,7 @@ from tcpcc.models.fluid.fluid_sample import (
     sent_in_step,
 )
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, window_at
+from tcpcc.transport.recovery.fine_grained import FINE_GROWTH, FINE_MARGIN
 from tcpcc.transport.recovery.loss_recovery import LAWS
 from tcpcc.transport.rules import apply_cut
 from tcpcc.transport.sample import apply_rule
@@ -40,8 +42,6 @@ from tcpcc.transport.sample import apply_rule
  GO_BACK_N) = range(len(LAWS))  # fmt: skip
 
 HALF = 0.5  # packets; holes are whole packets
-FINE_MARGIN = 1 + 1 / 16  # of Vegas' fine timeout, and its growth with a retransmission
-FINE_GROWTH = 9 / 8
 NEARLY = 1e-6  # packets; rounding errors of the totals of a long run
 
 

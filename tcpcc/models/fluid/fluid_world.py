@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 #: Laws of recovery that need the packets sent and retransmitted at steps of the past.
 KNOWS_REPAIRS = ("sack", "prr", "rack")
+HAS_FINE_TIMEOUT = ("fine_grained", "fine_grained_ns2")
 
 _COPIED = (
     "rwnd", "initial_window", "whole_window", "gradual_marks", "window_validation", "handshake",
@@ -88,7 +89,7 @@ def _sender_of(settings: Transport, controller: Controller, recovery: Recovery) 
     row["backoff"], row["mark_edge"], row["grown_at"] = 1.0, -1.0, -math.inf
     row["grown_by_round"] = row["first_new"] = -1.0
     row["law"] = LAWS.index(recovery.law)
-    if recovery.law.startswith("fine_grained"):  # duplicate ACKs send nothing but a retransmission
+    if recovery.law in HAS_FINE_TIMEOUT:  # duplicate ACKs send nothing but a retransmission
         row["limited_transmit"] = row["deflate"] = 0
     row["impatient"] = bool(_setting(recovery, "impatient"))
     row["keeps_sack"] = recovery.law == "rack" or bool(_setting(recovery, "keep_sack"))

@@ -21,6 +21,9 @@ from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
 from tcpcc.transport.rules import lost, report_delivery
 
+FINE_MARGIN = 1 + 1 / 16  # factor of the fine timeout
+FINE_GROWTH = 9 / 8  # its growth with a retransmission
+
 FINE_TIMER = {
     "fine_rtt8": State(0, "s", "8 x smoothed RTT"),
     "fine_dev4": State(0, "s", "4 x mean deviation of the RTT"),
@@ -37,7 +40,7 @@ def update_fine_timeout(s, rtt):
     error = rtt - s.fine_rtt8 / 8
     s.fine_rtt8 += error
     s.fine_dev4 += abs(error) - s.fine_dev4 / 4
-    s.fine_rto = (s.fine_rtt8 / 4 + s.fine_dev4) / 2 * (1 + 1 / 16)
+    s.fine_rto = (s.fine_rtt8 / 4 + s.fine_dev4) / 2 * FINE_MARGIN
 
 
 def expired(s, f, now):
@@ -53,7 +56,7 @@ def begin_fine_recovery(s, f):
     f.recover = f.max_seq
     f.phase = RECOVERY
     s.worried = min(2, f.next_seq - f.high_ack)
-    s.fine_rto *= 2 if segment.transmits > 1 else 9 / 8
+    s.fine_rto *= 2 if segment.transmits > 1 else FINE_GROWTH
     return s.cut_at < segment.sent_at
 
 

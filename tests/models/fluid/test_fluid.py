@@ -14,6 +14,7 @@ from tcpcc.errors import ScenarioError
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.transport.recovery import RECOVERIES
 
+MODELS = ("packet", "fluid")
 PACKET = 8000.0  # bits
 RATE = 20e6
 RTT = 0.06
@@ -204,9 +205,6 @@ def goodput(run):
     return run.goodput(after=15).values.sum()
 
 
-MODELS = ("packet", "fluid")
-
-
 @pytest.mark.parametrize("recovery", list(RECOVERIES))
 def test_every_recovery_has_the_goodput_and_the_timeouts_of_packets(recovery):
     """At 3 % random loss the recovery decides: windows of six packets, and up to 40 timeouts of a
@@ -220,7 +218,7 @@ def test_every_recovery_has_the_goodput_and_the_timeouts_of_packets(recovery):
             delivered[model] += float(data["delivered"].sum())
             timeouts[model] += float(data["timeouts"].sum())
     assert delivered["fluid"] == pytest.approx(delivered["packet"], rel=0.07)
-    # Vegas does not repair by the timer, so there are a few only
+    # Vegas repairs without the timer, so its timeouts are few
     rel = 0.7 if recovery.startswith("vegas") else 0.3
     assert timeouts["fluid"] == pytest.approx(timeouts["packet"], rel=rel, abs=12)
 

@@ -27,7 +27,7 @@ from experiments.records import MODELS, Record, record
 from tcpcc import Flow, Run, Scenario, bars, dumbbell
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
-from tcpcc.many import Simulations
+from tcpcc.parallel import Simulations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from experiments.harness import FIGURES
 from experiments.published import DATA
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.files import whole_file
-from tcpcc.many import Simulations
+from tcpcc.parallel import Simulations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,8 +17,8 @@ from tcpcc.errors import (
     unknown,
     whole,
 )
-from tcpcc.many import Simulations, failure_text, interruption_text, title_of
 from tcpcc.models import MODELS, check_model
+from tcpcc.parallel import Simulations, failure_text, interruption_text, title_of
 from tcpcc.results import Run
 from tcpcc.scenario import Scenario
 from tcpcc.scenario.spec import require_scenario

@@ -144,7 +144,7 @@ def _of_runs(
     options: Mapping[str, Any],
 ) -> Iterator[tuple[int, Found]]:
     """Means of simulated scenarios, in the order in which they finish. No run is kept."""
-    from tcpcc.many import Simulations
+    from tcpcc.parallel import Simulations
     from tcpcc.results.flow_rows import recorded_rows
 
     with Simulations(scenarios, model, jobs=jobs, **options) as simulations:

@@ -24,7 +24,7 @@ from experiments.random_hosts import with_longer_times
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing
 from experiments.variants.tables import SEEDS, Entry, Table, agree, entry, far_apart
-from tcpcc.many import Simulations
+from tcpcc.parallel import Simulations
 
 TIMES = 10
 """Factor of rate, buffer and thresholds in `windows`."""

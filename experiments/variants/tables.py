@@ -20,7 +20,7 @@ from experiments.variants import networks as n
 from experiments.variants.measures import MAIN, MEASURES, TIMES, of_beside_reno, of_sharing
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import TcpccError, unknown
-from tcpcc.many import Simulations
+from tcpcc.parallel import Simulations
 from tcpcc.results.metrics import mean_ci
 
 SEEDS = (1, 2, 3, 4, 5)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.errors import ScenarioError
-from tcpcc.results.figure import (
+from tcpcc.results.metrics import mean_of_known
+from tcpcc.results.plot_style import (
     BLACK,
     DASHES,
     WIDTH,
@@ -20,7 +21,6 @@ from tcpcc.results.figure import (
     shade,
     style,
 )
-from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.run import Run, Selection
 
 if TYPE_CHECKING:

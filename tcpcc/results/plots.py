@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
 from tcpcc.results.comparison import compare
-from tcpcc.results.figure import (
+from tcpcc.results.flow_rows import recorded_rows
+from tcpcc.results.plot_style import (
     BLACK,
     BLUE,
     COLOURS,
@@ -48,10 +49,9 @@ from tcpcc.results.figure import (
     style,
     times_of,
 )  # fmt: skip
-from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.run import Run, Selection
 from tcpcc.results.topology import topology, topology_height
-from tcpcc.results.trace_plots import vegas_trace
+from tcpcc.results.vegas_trace import vegas_trace
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:

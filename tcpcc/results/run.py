@@ -625,13 +625,13 @@ class Run:
         return comparison.compare(self, other, **options)
 
     def plot_trace(self, flow: str, **options: Any) -> Figure:
-        """Draw the graphs of one traced connection; see `tcpcc.results.trace_plots.vegas_trace`.
+        """Draw the graphs of one traced connection; see `tcpcc.results.vegas_trace.vegas_trace`.
 
         >>> run.plot_trace("vegas1", after=2, before=6)  # doctest: +SKIP
         """
-        from tcpcc.results import trace_plots
+        from tcpcc.results.vegas_trace import vegas_trace
 
-        return trace_plots.vegas_trace(self, flow, **options)
+        return vegas_trace(self, flow, **options)
 
     def explore(self, path: str | Path | None = None, **options: Any) -> str:
         """Write the run's scenario as a page that simulates it; see `tcpcc.to_html`.

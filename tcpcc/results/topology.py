@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from tcpcc.queues import DropTail
-from tcpcc.results.figure import BLACK, GREY, SKY, WIDTH, new_axes, rate_unit, style
+from tcpcc.results.plot_style import BLACK, GREY, SKY, WIDTH, new_axes, rate_unit, style
 from tcpcc.scenario import Scenario
 from tcpcc.scenario.network import Link, Network
 

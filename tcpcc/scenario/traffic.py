@@ -39,8 +39,8 @@ from tcpcc.scenario.frozen import (
     setting,
     whole_bytes,
 )
+from tcpcc.scenario.host_presets import LINUX, LINUX_HOST, LINUX_TRANSPORT
 from tcpcc.scenario.network import Numbers, name_and_params, node_name, node_path, number_pairs
-from tcpcc.scenario.presets import LINUX, LINUX_HOST, LINUX_TRANSPORT
 from tcpcc.scenario.transport_settings import Transport
 from tcpcc.scenario.units import Quantity
 

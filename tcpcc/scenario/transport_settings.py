@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, fields
 from typing import Any
 
 from tcpcc.errors import ScenarioError, flag, nonnegative, one_of, positive, whole
-from tcpcc.scenario import presets
+from tcpcc.scenario import host_presets
 from tcpcc.scenario.frozen import (
     BitRate,
     Record,
@@ -193,7 +193,7 @@ class Transport(Record):
         in total, ssthresh reduced at every timeout, no F-RTO, no D-SACK. `changes` add to these
         settings or override them.
         """
-        return cls(**{**presets.NS2, **changes})
+        return cls(**{**host_presets.NS2, **changes})
 
     @classmethod
     def bsd(cls, **changes: Any) -> Transport:
@@ -203,7 +203,7 @@ class Transport(Record):
         after 0.5 to 1 s. Standard slow start, no limited transmit, no D-SACK; initial window of one
         packet. `changes` add to these settings or override them.
         """
-        return cls(**{**presets.BSD, **changes})
+        return cls(**{**host_presets.BSD, **changes})
 
     @classmethod
     def linux(cls, **changes: Any) -> Transport:
@@ -215,7 +215,7 @@ class Transport(Record):
         controller's own; `Flow.linux` gives CUBIC its HyStart. To be used with the recovery
         "rack-tlp". `changes` add to these settings or override them.
         """
-        return cls(**{**presets.LINUX_6, **changes})
+        return cls(**{**host_presets.LINUX_6, **changes})
 
     def _check(self) -> None:
         if self.delay_growth and self.handshake:

@@ -10,7 +10,7 @@ import tcpcc as tc
 from experiments.kernel import compare, hosts, record
 from experiments.kernel.cases import CASES, DURATION, scenario
 from experiments.kernel.path import missing
-from tcpcc.scenario.presets import LINUX as SENDERS
+from tcpcc.scenario.host_presets import LINUX as SENDERS
 
 ALONE = [name for name, case in CASES.items() if len(case.controls) == 1]
 BESIDE = [name for name in CASES if name not in ALONE]

@@ -9,7 +9,7 @@ from every_model import EVERY_MODEL, simulate_in
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
-from tcpcc.scenario.presets import LINUX
+from tcpcc.scenario.host_presets import LINUX
 from tcpcc.scenario.resolve import resolve
 from tcpcc.slow_start import SLOW_STARTS, composed
 

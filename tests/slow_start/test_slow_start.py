@@ -12,7 +12,7 @@ from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, Controller, Param
-from tcpcc.many import _fingerprint
+from tcpcc.parallel import _fingerprint
 from tcpcc.slow_start import SLOW_STARTS, composed
 
 RULES = ["limited", "hystart", "hystart++"]

@@ -8,7 +8,7 @@ from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 import tcpcc as tc
-from tcpcc import many
+from tcpcc import parallel
 
 NET = tc.dumbbell(rate="2 Mbps", delay="20 ms", buffer=20)
 
@@ -37,14 +37,14 @@ register_parallel_backend("lists", Lists)
 @pytest.fixture
 def dying(monkeypatch):
     """The simulation of seed 20 loses its worker."""
-    simulate = many._one
+    simulate = parallel._one
 
     def one(key, *given):
         if key == 19:
             raise ActorDiedError("The actor died unexpectedly\nbefore finishing this task.")
         return simulate(key, *given)
 
-    monkeypatch.setattr(many, "_one", one)
+    monkeypatch.setattr(parallel, "_one", one)
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -71,7 +71,7 @@ def test_a_killed_process_gives_a_sweep_error(tmp_path, monkeypatch):
     def die(*given):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(many, "_one", die)
+    monkeypatch.setattr(parallel, "_one", die)
     with pytest.raises(tc.errors.SweepError, match="a worker was lost") as caught:
         tc.sweep(scenarios(3), jobs=2, processes=True, cache=tmp_path)
     assert len(caught.value.failed) == 3

@@ -18,7 +18,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError, SweepError, SweepInterrupted
-from tcpcc.many import Simulations
+from tcpcc.parallel import Simulations
 from tcpcc.results import Run, shelf
 from tcpcc.scenario import Flow
 from tcpcc.scenario.workloads import web
@@ -124,7 +124,7 @@ def test_bad_jobs_are_refused_in_one_line(engine, jobs):
 
 def test_another_process_learns_the_controllers_that_were_registered_here(engine, monkeypatch):
     """`_one` as it begins in a fresh worker process, which knows the built-in ones only."""
-    from tcpcc import many as module
+    from tcpcc import parallel as module
     from tcpcc.controllers import CONTROLLERS
 
     own = own_controller(1)
@@ -141,7 +141,7 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
 
 
 def test_rules_of_a_file_reach_a_process_that_cannot_import_it(tmp_path, monkeypatch):
-    from tcpcc import many as module
+    from tcpcc import parallel as module
 
     file = tmp_path / "rules_of_mine.py"
     file.write_text("def grow(s, p, a):\n    s.cwnd = window()\n\ndef window():\n    return 7.0\n")

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import tcpcc as tc
-from tcpcc import many, time_means
+from tcpcc import parallel, time_means
 from tcpcc.models.fluid import fluid_batch
 from tcpcc.results.metrics import mean_of_known
 
@@ -54,7 +54,7 @@ def test_a_cache_and_processes_change_nothing(tmp_path, monkeypatch):
     kept = tc.sweep(make, "means", model="fluid", buffer=[20, 50], after=5, cache=tmp_path)
     assert len(list(tmp_path.glob("*.run"))) == 2
     xr.testing.assert_allclose(kept, whole, rtol=1e-12)
-    monkeypatch.setattr(many, "_one", None)  # nothing is simulated again
+    monkeypatch.setattr(parallel, "_one", None)  # nothing is simulated again
     again = tc.sweep(make, "means", model="fluid", buffer=[50, 20], after=5, cache=tmp_path)
     assert again.sel(buffer=[20, 50]).identical(kept)
 

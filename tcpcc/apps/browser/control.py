@@ -9,7 +9,7 @@ from typing import Any
 
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.queues.discipline import QueueSpec
-from tcpcc.results.figure import rate_unit
+from tcpcc.results.plot_style import rate_unit
 from tcpcc.scenario import Flow, Link, Scenario
 from tcpcc.scenario.network import bottleneck
 

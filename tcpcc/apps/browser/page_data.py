@@ -12,7 +12,7 @@ from tcpcc.apps.browser.model_data import Choices, Code
 from tcpcc.apps.browser.packet_data import PacketData
 from tcpcc.engine.wasm import build
 from tcpcc.results import convergence, metrics
-from tcpcc.results.figure import colour
+from tcpcc.results.plot_style import colour
 from tcpcc.results.recording import ROUNDING
 from tcpcc.scenario import CBR
 from tcpcc.scenario.network import bottleneck

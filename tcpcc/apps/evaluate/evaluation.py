@@ -21,7 +21,7 @@ from tcpcc.apps.evaluate.findings import (
 )
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.errors import RuleError, ScenarioError, TcpccError, unknown, whole
-from tcpcc.many import Simulations
+from tcpcc.parallel import Simulations
 from tcpcc.results.metrics import Mean, mean_ci
 from tcpcc.scenario import Flow
 

@@ -1,7 +1,7 @@
 """Export of controllers to other systems: C for user space, and BPF for Linux.
 
 A controller's rules are translated, not written again: :mod:`tcpcc.apps.export.translate` reads
-them, :mod:`tcpcc.apps.export.writer` writes C, and the results have the same bits.
+them, :mod:`tcpcc.apps.export.c_writer` writes C, and the results have the same bits.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ def files(
     glue: bool = False,
 ) -> dict[str, str]:
     """The files that :func:`export` writes: name -> text."""
-    from tcpcc.apps.export import c, linux
+    from tcpcc.apps.export import linux_bpf, userspace_c
     from tcpcc.slow_start.start_up import SLOW_STARTS, composed
 
     one_of("target", to, known=TARGETS)
     one = composed(CONTROLLERS.find(controller), SLOW_STARTS.find(slow_start))
     values = one.check(params or {})
     if to == "c":
-        return c.sources(one, values, with_glue=flag("glue", glue))
+        return userspace_c.sources(one, values, with_glue=flag("glue", glue))
     if glue:
         raise ScenarioError("glue = True: only for the target 'c'; Linux calls the rules itself")
-    return {f"{c.identifier(one.name)}.bpf.c": linux.source(one, values)}
+    return {f"{userspace_c.identifier(one.name)}.bpf.c": linux_bpf.source(one, values)}
 
 
 def exportable() -> pd.DataFrame:
@@ -100,11 +100,11 @@ def exportable() -> pd.DataFrame:
 
 
 def _whether(controller: Controller, to: str) -> str:
-    from tcpcc.apps.export import c, linux
+    from tcpcc.apps.export import linux_bpf, userspace_c
 
     values = controller.check({})
     try:
-        (c.sources if to == "c" else linux.rules)(controller, values)
+        (userspace_c.sources if to == "c" else linux_bpf.rules)(controller, values)
     except ScenarioError as error:
         text = str(error).removeprefix(f"controller {controller.name!r}")
         return (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tcpcc.apps.export.c_files import text_of
+from tcpcc.apps.export.handwritten_c import text_of
 
 #: Statement for each field of the sample that the rules may read.
 FIELDS = {

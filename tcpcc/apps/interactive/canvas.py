@@ -17,8 +17,8 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from tcpcc.results import plots
-from tcpcc.results.figure import queue_label
 from tcpcc.results.metrics import mean_of_known
+from tcpcc.results.plot_style import queue_label
 from tcpcc.results.run import Run
 
 WIDTH, HEIGHT = 760, 165

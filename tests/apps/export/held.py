@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tcpcc.apps.export import files, linux
-from tcpcc.apps.export.c import identifier
+from tcpcc.apps.export import files, linux_bpf
+from tcpcc.apps.export.userspace_c import identifier
 from tcpcc.controllers.controller import SAMPLE, WINDOW, sample_dtype
 from tcpcc.errors import ScenarioError
 
@@ -85,7 +85,7 @@ class InBPF:
         paths = []
         for one in controllers:
             name = identifier(one.name)
-            text = linux.rules(one, one.check({}))
+            text = linux_bpf.rules(one, one.check({}))
             entries = [
                 f"void in_bpf_{name}_{rule}(struct state *s, void *p, struct sample *a)"
                 f" {{ rule_{rule}(s, a); }}"
@@ -110,7 +110,7 @@ def exportable(controllers, target):
     found = []
     for one in controllers:
         try:
-            files(one) if target is InC else linux.rules(one, one.check({}))
+            files(one) if target is InC else linux_bpf.rules(one, one.check({}))
         except ScenarioError:
             continue
         found.append(one)

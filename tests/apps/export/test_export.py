@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import tcpcc as tc
-from tcpcc.apps.export import files, linux
+from tcpcc.apps.export import files, linux_bpf
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import SAMPLE
 from tcpcc.errors import ScenarioError
@@ -51,14 +51,16 @@ def test_a_refusal_names_rule_line_and_target():
 
 
 def test_every_field_of_the_sample_is_known_to_the_kernel_or_refused_by_name():
-    assert {*linux.KERNEL, *linux.MISSING} == set(SAMPLE)
-    assert not set(linux.KERNEL) & set(linux.MISSING)
+    assert {*linux_bpf.KERNEL, *linux_bpf.MISSING} == set(SAMPLE)
+    assert not set(linux_bpf.KERNEL) & set(linux_bpf.MISSING)
 
 
 def test_parameters_are_defaults_in_c_and_constants_in_bpf():
     assert ".alpha = 2.0," in files("vegas", params={"alpha": 2})["vegas.c"]
     values = CONTROLLERS["vegas"].check({"alpha": 2})
-    assert "F64(0x4000000000000000) /* alpha = 2.0 */" in linux.rules(CONTROLLERS["vegas"], values)
+    assert "F64(0x4000000000000000) /* alpha = 2.0 */" in linux_bpf.rules(
+        CONTROLLERS["vegas"], values
+    )
     with pytest.raises(ScenarioError, match="alhpa"):
         files("vegas", params={"alhpa": 2})
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from held import library, needs_cc
 
-from tcpcc.apps.export import linux
-from tcpcc.apps.export.c_files import text_of
+from tcpcc.apps.export import linux_bpf
+from tcpcc.apps.export.handwritten_c import text_of
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import State
 
@@ -106,7 +106,8 @@ class Sender:
         runtime = text_of("bpf/runtime.bpf.h")
         parts = [
             '#include "shim.h"\n#define F64_ONE 0x3ff0000000000000ULL',
-            "#define F64_INF 0x7ff0000000000000ULL", linux.rules(one, {}), HELPERS, runtime, KERNEL,
+            "#define F64_INF 0x7ff0000000000000ULL",
+            linux_bpf.rules(one, {}), HELPERS, runtime, KERNEL,
         ]  # fmt: skip
         source = folder / "counts.c"
         source.write_text("\n".join(parts))

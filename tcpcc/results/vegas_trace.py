@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
-from tcpcc.results.figure import (
+from tcpcc.results.flow_rows import recorded_rows
+from tcpcc.results.plot_style import (
     BLACK,
     BLUE,
     DASHES,
@@ -28,7 +29,6 @@ from tcpcc.results.figure import (
     shown_link,
     style,
 )  # fmt: skip
-from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.recording import EVENTS, TRACED
 from tcpcc.results.run import Run, Selection
 

@@ -11,11 +11,11 @@ import textwrap
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tcpcc.apps.export.c import declared, head, identifier, initial
-from tcpcc.apps.export.c_files import functions_of, text_of
+from tcpcc.apps.export.c_writer import Writer, bits, member
+from tcpcc.apps.export.handwritten_c import functions_of, text_of
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE
 from tcpcc.apps.export.translate import translate
-from tcpcc.apps.export.writer import Writer, bits, member
+from tcpcc.apps.export.userspace_c import declared, head, identifier, initial
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import STREAM_FIELDS

@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 import tcpcc
 from tcpcc.apps.export import glue, ir
-from tcpcc.apps.export.c_files import functions_of
+from tcpcc.apps.export.c_writer import Writer, literal, member
 from tcpcc.apps.export.calls import MATH_H
+from tcpcc.apps.export.handwritten_c import functions_of
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, SAMPLE, STATE
 from tcpcc.apps.export.translate import translate
-from tcpcc.apps.export.writer import Writer, literal, member
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.controllers.controller import WINDOW, Controller
 from tcpcc.engine.streams import M1, M2, STREAM_FIELDS

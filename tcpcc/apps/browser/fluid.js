@@ -101,7 +101,7 @@ class Fluid extends Machine {
     this.setReal(this.inWorld("step"), this.step);
     this.setReal(this.inWorld("per_second"), 1 / this.step);
     this.setWhole(this.inWorld("end"), this.end);
-    this.setWhole(this.inWorld("steps_per_bin"), round(config.interval / this.step));
+    for (const name of ["steps_per_bin", "bin_end"]) this.setWhole(this.inWorld(name), round(config.interval / this.step));
     model.flows.forEach((each, i) => {
       const route = this.routes[i], at = flow.at + i * flow.size;
       for (const [where, value, whole] of this.delays(i, route)) (whole ? this.setWhole : this.setReal).call(this, where, value);
@@ -193,7 +193,7 @@ class Fluid extends Machine {
 
   /** Rows of the tables: `_set_rows`. */
   setRows() {
-    const { queue } = this.layout, reach = [];
+    const { flow, hop, queue } = this.layout, reach = [];
     const enough = (least) => 2 ** Math.ceil(Math.log2(least));
     for (const { place } of this.links)
       if (place >= 0) reach[place] = this.whole(queue.at + place * queue.size + queue.reach);
@@ -202,6 +202,11 @@ class Fluid extends Machine {
     this.setWhole(this.inWorld("mask"), this.rows - 1);
     this.linkRows = reach.map((n) => enough(this.ahead + n + 2));
     this.linkRows.forEach((rows, k) => this.setWhole(queue.at + k * queue.size + queue.mask, rows - 1));
+    this.routes.forEach(({ places }, i) => {
+      const masks = places.map((k) => this.linkRows[k] - 1).concat(this.rows - 1);
+      this.setWhole(flow.at + i * flow.size + flow.target_mask, masks[0]);
+      this.model.flows[i].way.forEach((h, j) => this.setWhole(hop.at + h * hop.size + hop.target_mask, masks[j + 1]));
+    });
   }
 
   layOutPool(places) {

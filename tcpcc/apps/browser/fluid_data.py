@@ -26,9 +26,9 @@ from tcpcc.models.layout import SENSIBLE, queueing_links
 from tcpcc.scenario import CBR, Scenario
 
 OF_STEPS = {
-    "w": ("step", "per_second", "end", "mask", "steps_per_bin", "n_changes"),
-    "flows": ("to_first", "to_sender", "back", "base", "one_way", "most"),
-    "hops": ("delay", "before", "hold"),
+    "w": ("step", "per_second", "end", "mask", "steps_per_bin", "bin_end", "n_changes"),
+    "flows": ("to_first", "to_sender", "back", "base", "one_way", "most", "target_mask"),
+    "hops": ("delay", "before", "hold", "target_mask"),
     "links": ("mask",),
 }
 """Fields that the page calculates, by array."""

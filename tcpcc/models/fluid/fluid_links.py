@@ -41,6 +41,7 @@ from tcpcc.models.fluid.fluid_records import (
     present,
     queue_at,
     row_of,
+    target_at,
     wait_at,
 )
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
@@ -189,17 +190,71 @@ def depart(w, x, room):
             row.value -= left
             x.backlog_bits -= left
             return 0.0
-        send_row(w, x, 1.0, before, 0.0 if gaps.value > 0 else NO_GAPS)
+        rest = left - row.value
+        more = part_of_next(w, x, rest) if gaps.value == 0 else 0.0
+        if more > 0:
+            send_two_rows(w, x, more)
+        else:
+            send_row(w, x, 1.0, before, 0.0 if gaps.value > 0 else NO_GAPS)
         gaps.value = 0.0
         if x.head < w.k:  # `drop` needs the hops of this step
             clear(present(x, x.head), x.n)
-        left -= row.value
+        left = rest
         x.backlog_bits -= row.value
         row.value = 0.0
         x.head += 1
         x.head_bits = link_cell(x, x.bits, x.head).value if x.head <= w.k else 0.0
+        if more > 0:
+            link_cell(x, x.bits, x.head).value -= left
+            x.backlog_bits -= left
+            return 0.0
     x.backlog = x.backlog_bits = 0.0
     return left
+
+
+@compiled
+def part_of_next(w, x, room):
+    """Which part of the row behind the head leaves in `room` bits; 0 if `send_row` has to send it,
+    because all of it leaves, or gaps or header fields with it."""
+    if x.head == w.k or x.carries != 0 or room <= 0 or link_cell(x, x.gaps, x.head + 1).value > 0:
+        return 0.0
+    bits = link_cell(x, x.bits, x.head + 1).value
+    return room / bits if bits > room else 0.0
+
+
+@compiled
+def send_two_rows(w, x, part):
+    """As `send_row` for the whole head and then for a `part` of the row behind it, for a busy link
+    sends the end of a row and the beginning of the next one in each step."""
+    here, behind = present(x, x.head), present(x, x.head + 1)
+    row, next_row = row_of(x, x.fluid, x.head), row_of(x, x.fluid, x.head + 1)
+    grown, next_grown = row_of(x, x.grown, x.head), row_of(x, x.grown, x.head + 1)
+    first, hops, column = x.first, w.hops, x.mask + BETWEEN
+    packets = next_packets = 0.0
+    for j in range(words_for(x.n)):
+        word = index_at(here, j).at | index_at(behind, j).at
+        while word != 0:
+            i = first_of(word, j)
+            word &= word - 1
+            hop = hop_at(hops, first + i)
+            cell, next_cell = number_at(row, i * column), number_at(next_row, i * column)
+            moved, next_moved = cell.value, next_cell.value * part
+            cell.value = 0.0
+            next_cell.value -= next_moved
+            packets += moved * hop.packets
+            next_packets += next_moved * hop.packets
+            pass_fluid(w, hop, moved)
+            if hop.target != 0:
+                target_at(hop, w.k + hop.delay).value += next_moved
+            if hop.passes_growth != 0:
+                pass_growth(w, hop, number_at(grown, i * column), 1.0)
+                pass_growth(w, hop, number_at(next_grown, i * column), part)
+            if hop.last_data != 0:
+                f = flow_at(w.flows, hop.flow)
+                f.reached += moved
+                f.reached += next_moved
+    x.backlog -= packets
+    x.backlog -= next_packets
 
 
 @compiled

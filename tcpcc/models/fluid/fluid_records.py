@@ -7,7 +7,7 @@ that have something in it: a step costs nothing for others. Columns are contiguo
 what is active in a step is mostly active in the next one, too.
 """
 
-from tcpcc.engine.jit import accessor, compiled, number_at, record_dtype
+from tcpcc.engine.jit import accessor, compiled, index_at, number_at, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.models.bit_sets import put_member, words_for
 from tcpcc.models.notes import NOTE_FIELDS
@@ -58,7 +58,7 @@ WORLD = record_dtype(
     {
         "step": float, "per_second": float, "k": int, "end": int,
         "mask": int,  # of tables of the past, and of those over flows
-        "steps_per_bin": int, "b": int,
+        "steps_per_bin": int, "bin_end": int, "b": int,
         "flows": int, "n_flows": int, "hops": int, "n_hops": int, "queues": int, "n_queues": int,
         "changes": int, "next_change": int, "n_changes": int, "need": int, "first_place": int,
         "conversations": int, "next_conversation": int, "n_conversations": int, "items": int,
@@ -70,11 +70,19 @@ WORLD = record_dtype(
     }
 )  # fmt: skip
 
+#: Where what leaves a host or a hop goes: address of the table ``fluid`` of a link, or of ``acked``
+#: (0: it goes nowhere), the mask of its rows, and the column; in the sets of the rows, the address
+#: of the column's word in row 0, the bytes between two rows, and the bit.
+TARGET: dict[str, type] = dict.fromkeys(
+    ("target", "target_mask", "target_column", "target_set", "target_stride", "target_bit"), int
+)
 #: Number of a flow, or of a place that connections use one after the other; controller's state and
 #: sample; addresses of the columns of its hops, in the order of its path, and of the table of its
 #: packet fields. It comes first in FLOW, then DELAYS: a place copies all but PLACE from the kind of
 #: its connection (`open_place`), or DELAYS only (`follow_path`).
-PLACE: dict[str, type] = {"index": int, "state": int, "sample": int, "route": int, "history": int}
+PLACE: dict[str, type] = {
+    "index": int, "state": int, "sample": int, "route": int, "history": int, **TARGET,
+}  # fmt: skip
 #: Steps to the first hop and from the last one, and delays with empty queues, s.
 DELAYS: dict[str, type] = {
     "to_first": int, "to_sender": int, "back": float, "base": float, "one_way": float,
@@ -194,6 +202,7 @@ HOP_PATH: dict[str, type] = {
     "repeats": int, "last_data": int, "ect": int, "owed": float, "count": float, "draws": float,
     "growth": float, "passes_growth": int,
     "waits": int, "stride": int, "place": int, "has_words": int, "sees": int, "from_outside": int,
+    **TARGET,
 }  # fmt: skip
 #: A hop at a link of whole packets (`fluid_packets`): fluid that is no packet yet, and the time of
 #: its last arrival; fluid of dropped ACKs, which the next ACK acknowledges, and marks for the next
@@ -215,7 +224,8 @@ HOP = record_dtype(OF_KIND | HOP_PATH | HOP_OF_PACKETS)
 #: sender is one flow; `clocked`: all that cross the link are data of senders with ACKs; `paced`:
 #: open flows that pace; `complete`: whole packets of this step; `ahead`: whole packets less their
 #: fluid; `noise`: longest random time that the hosts and links of a flow take, s; `alike`: the
-#: base RTTs of all flows are equal.
+#: base RTTs of all flows are equal; `carries`: there are header fields, or the discipline counts
+#: amounts.
 QUEUE = record_dtype(
     [
         *QUEUE_FIELDS, ("rate", float), ("limit", float), ("in_bytes", int), ("loss", float),
@@ -228,7 +238,7 @@ QUEUE = record_dtype(
         ("mask", int), *((name, int) for name in LINK_TABLES),
         ("arrived", float), ("departed", float), ("room", float), ("single", int),
         ("clocked", int), ("paced", float), ("complete", float), ("ahead", float), ("noise", float),
-        ("alike", int), *STREAM_FIELDS,
+        ("alike", int), ("carries", int), *STREAM_FIELDS,
     ]
 )  # fmt: skip
 
@@ -302,21 +312,23 @@ def returned(w, k):
 
 @compiled
 def pass_fluid(w, hop, amount):
-    """Add an amount of fluid to the table of the next hop, or of the sender, as late as it gets
-    there."""
-    k = w.k + hop.delay
-    if hop.next >= 0:
-        put_fluid(queue_at(w.queues, hop.next_link), k, hop.next, amount)
-    elif hop.is_tcp != 0:
-        flow_cell(w, w.acked, k, hop.flow).value += amount
-        put_member(returned(w, k), hop.flow)
+    """Let an amount of fluid leave a hop for the next one, or for the sender."""
+    if hop.target != 0:
+        put_fluid(hop, w.k + hop.delay, amount)
 
 
 @compiled
-def put_fluid(x, k, hop, amount):
-    """Let an amount of fluid arrive at a hop of the link `x` at step `k`."""
-    hop_cell(x, x.fluid, k, hop).value += amount
-    put_member(present(x, k), hop - x.first)
+def put_fluid(here, k, amount):
+    """Let an amount of fluid arrive at step `k` where what leaves `here` goes, a flow or a hop."""
+    target_at(here, k).value += amount
+    index_at(here.target_set + (k & here.target_mask) * here.target_stride, 0).at |= here.target_bit
+
+
+@compiled
+def target_at(here, k):
+    """The number to which `put_fluid` adds."""
+    mask = here.target_mask
+    return number_at(here.target, here.target_column * (mask + BETWEEN) + (k & mask))
 
 
 @compiled

@@ -14,7 +14,7 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bit_sets import drop_member, put_member
+from tcpcc.models.bit_sets import drop_member
 from tcpcc.models.fluid.fluid_amounts import arrive_alone
 from tcpcc.models.fluid.fluid_conversations import drain, forget, run_application
 from tcpcc.models.fluid.fluid_fields import read_words, write_words
@@ -31,7 +31,6 @@ from tcpcc.models.fluid.fluid_records import (
     hop_cell,
     put_fluid,
     queue_at,
-    returned,
 )
 from tcpcc.models.fluid.fluid_recovery import (
     HALF,
@@ -557,13 +556,13 @@ def leave_host(w, f, amount, grown):
     if f.n_fields > 0:
         write_words(w, f, amount, index_at(f.route, 0).at if f.n_hops > 0 else -1)
     if f.n_hops > 0:
-        h = index_at(f.route, 0).at
-        x = queue_at(w.queues, hop_at(w.hops, h).queue)
-        put_fluid(x, w.k + f.to_first, h, amount)
-        if x.clocked != 0 and grown > ROUNDING:
-            hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
+        put_fluid(f, w.k + f.to_first, amount)
+        if grown > ROUNDING:
+            h = index_at(f.route, 0).at
+            x = queue_at(w.queues, hop_at(w.hops, h).queue)
+            if x.clocked != 0:
+                hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
         return
     f.reached += amount
     if f.kind != CBR:
-        flow_cell(w, w.acked, w.k + f.to_sender, f.index).value += amount
-        put_member(returned(w, w.k + f.to_sender), f.index)
+        put_fluid(f, w.k + f.to_sender, amount)

@@ -43,10 +43,11 @@ def step_world(w):
         else:
             step_queue(w, x, now)
     w.k += 1
-    if w.k % w.steps_per_bin == 0 or w.k == w.end:
+    if w.k == w.bin_end or w.k == w.end:
         for i in range(w.n_flows):
             close_bin(w, flow_at(w.flows, i))
         w.b += 1
+        w.bin_end += w.steps_per_bin
 
 
 @not_inlined

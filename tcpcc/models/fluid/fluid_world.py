@@ -13,7 +13,7 @@ from tcpcc.engine.jit import Records, address, record_view
 from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
-from tcpcc.models.bit_sets import words_for
+from tcpcc.models.bit_sets import IN_WORD, SHIFT, words_for
 from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.conversation_items import lay_out_writes
@@ -187,7 +187,7 @@ class FluidWorld:
         steps = np.array([case.step for case in cases])
         w["step"], w["per_second"] = steps, 1 / steps
         w["end"] = [case.end for case in cases]
-        w["steps_per_bin"] = np.rint(self.scenario.interval / steps)
+        w["steps_per_bin"] = w["bin_end"] = np.rint(self.scenario.interval / steps)
         seed_streams(w, seeds, "fluid")
         for k, index in enumerate(self.kept):
             mine, rows = [case.resolved.links[index] for case in cases], links[:, k]
@@ -533,6 +533,7 @@ class FluidWorld:
                 self.flows["history"][i] = address(history)
         self._lay_out_waits()
         self._lay_out_words()
+        self._lay_out_targets()
         for name, array in (("flows", self.flows), ("hops", self.hops)):
             w[name], w[f"n_{name}"] = address(array), len(array)
         w["n_words"], w["acts_at"], w["soonest"] = self.headers.n_words, address(self.acts_at), 0
@@ -557,7 +558,34 @@ class FluidWorld:
         needed = self.links["needs"][self.hops["queue"]]
         reads = self.links["n_words"][self.hops["queue"]] > 0
         self.hops["has_words"] = carried != 0
+        self.links["carries"] = self.links["in_amounts"]
+        self.links["carries"][self.hops["queue"][carried != 0]] = 1
         self.hops["sees"] = reads & (carried & needed == needed) & (self.hops["is_ack"] == 0)
+
+    def _lay_out_targets(self) -> None:
+        """Where what leaves hosts and hops goes (`fluid_records.TARGET`)."""
+        w, links = self.w[0], self.links
+        tables = {
+            name: np.append(links[name], of_world)  # the last one is the senders'
+            for name, of_world in (
+                ("fluid", w["acked"]), ("present", w["returned"]), ("mask", w["mask"]),
+                ("first", 0), ("n", len(self.flows)),
+            )
+        }  # fmt: skip
+        table_of_hop = np.append(self.hops["queue"], len(links))
+        first = [way[0] if len(way) else -1 for way in self.ways]
+        is_tcp = [self.resolved.rows[row].is_tcp for row in self.owner]
+        for rows, hop, flow, returns in (
+            (self.flows, np.array(first, np.int64), np.arange(len(self.flows)), np.array(is_tcp)),
+            (self.hops, self.hops["next"], self.hops["flow"], self.hops["is_tcp"] != 0),
+        ):
+            of = {name: values[table_of_hop[hop]] for name, values in tables.items()}
+            column = np.where(hop >= 0, hop - of["first"], flow)
+            rows["target"] = np.where((hop >= 0) | returns, of["fluid"], 0)
+            rows["target_mask"], rows["target_column"] = of["mask"], column
+            rows["target_set"] = of["present"] + r.NUMBER * (column >> SHIFT)
+            rows["target_stride"] = r.NUMBER * words_for(of["n"])
+            rows["target_bit"] = 1 << (column & (IN_WORD - 1))
 
     def _lay_out_waits(self) -> None:
         """Where the queueing delays of each hop are: its own or those of a FIFO link."""

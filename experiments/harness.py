@@ -136,7 +136,7 @@ def papers() -> dict[str, Paper]:
     return {
         name: import_module(f"experiments.{name}").PAPER
         for name in names
-        if (published.DATA / f"{name}.toml").exists()
+        if published.file_of(name).exists()
     }
 
 

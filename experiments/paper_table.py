@@ -223,7 +223,7 @@ def place(item: str, row: str, column: str) -> str:
 
 
 def _layout(records: Sequence[Record]) -> published.Layout:
-    if not records or not (published.DATA / f"{records[0].paper}.toml").exists():
+    if not records or not published.file_of(records[0].paper).exists():
         return published.Layout()
     return published.of(records[0].paper).layouts.get(records[0].item, published.Layout())
 

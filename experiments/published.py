@@ -1,4 +1,4 @@
-"""Published values: reads ``experiments/data/<paper>.toml`` into cells and claims.
+"""Published values: reads ``experiments/data/<paper>_published.toml`` into cells and claims.
 
 The file has the published values, their tolerances and the causes of differences. It has no
 computed numbers::
@@ -298,16 +298,21 @@ class Published:
         return {cell.key[1:]: cell.published for cell in self.cells if cell.item == item}
 
 
+def file_of(paper: str) -> Path:
+    """The data file of a paper."""
+    return DATA / f"{paper}_published.toml"
+
+
 @cache
 def of(paper: str) -> Published:
     """Read a paper's data file, by the paper's name."""
-    return read(DATA / f"{paper}.toml")
+    return read(file_of(paper))
 
 
 @cache
 def checks(paper: str) -> Mapping[str, str]:
     """Tests that compute the evidence, by the cause's text; empty for an unknown paper."""
-    if not (DATA / f"{paper}.toml").exists():
+    if not file_of(paper).exists():
         return {}
     causes = (cause for cell in of(paper).cells for cause in (cell.cause, cell.fluid_cause))
     return {cause.text: cause.check for cause in causes if cause is not None and cause.check}
@@ -322,7 +327,8 @@ def read(path: Path) -> Published:
     with path.open("rb") as file:
         data = tomllib.load(file, parse_float=Printed)
     claims = list(_claims(data.get("claim", [])))
-    cells = tuple(cell for item in data["item"] for cell in _cells(path.stem, item, claims))
+    paper = path.stem.removesuffix("_published")
+    cells = tuple(cell for item in data["item"] for cell in _cells(paper, item, claims))
     known = {cell.key for cell in cells}
     measured = {cell.key for cell in cells if not cell.quotients}
     for claim in claims:

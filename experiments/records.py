@@ -140,6 +140,13 @@ class Record:
         value = self.number(model)
         return None if value is None or self.target is None else difference(value, self.target)
 
+    def is_within(self, model: str) -> bool:
+        """Whether a model's value, whatever its range, is within the tolerance of the target."""
+        value, target = self.number(model), self.target
+        if value is None or target is None or self.tolerance is None:
+            return False
+        return abs(value - target) <= self.tolerance
+
     def judged(self, model: str) -> Verdict | None:
         """Verdict on the number of the model "packet" or "fluid"; on the formula's for both."""
         is_fluid = model == "fluid" and self.formula is None

@@ -39,7 +39,7 @@ def write(kind: str, name: str, package: bool = False) -> list[Path]:
         folder = required() / "experiments"
         templates = {
             folder / name / "__init__.py": "paper.py",
-            folder / "data" / f"{name}.toml": "paper.toml",
+            folder / "data" / f"{name}_published.toml": "paper.toml",
         }
     elif package:
         templates = {

@@ -530,7 +530,8 @@ def test_a_new_paper_is_reproduced(capsys, tmp_path, monkeypatch):
         )  # fmt: skip
 
     made = command("new", "paper", "theirs")
-    files = [copy / "experiments" / "theirs" / "__init__.py", copy / "experiments/data/theirs.toml"]
+    places = ("theirs/__init__.py", "data/theirs_published.toml")
+    files = [copy / "experiments" / place for place in places]
     assert made.stdout.splitlines() == [f"wrote {file}" for file in files], made.stderr
     assert "already exists" in command("new", "paper", "theirs").stderr
     shown = command("reproduce", "theirs")

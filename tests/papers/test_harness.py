@@ -167,7 +167,18 @@ def test_the_summary_counts_single_runs_among_the_undecided():
     one = cell(paper="quick_vegas")
     numbers = (Measured(0.51, 0.4, 0.6), Measured(0.51, 0.4, 0.6, 0.5, 10))
     found = [record(one, {"packet": {one.key: number}}) for number in numbers]
-    assert "2 and 0 are undecided: 1 and 0 of them" in report.overview_markdown(found)
+    lines = report.overview_markdown(found).splitlines()
+    counts = {line.split(" | ")[0][2:].split(":")[0]: line.split(" | ")[1:] for line in lines}
+    assert counts["undecided"] == ["2", "0 |"]
+    assert counts["of these, numbers of single runs; the rest need more seeds"] == ["1", "0 |"]
+
+
+def test_the_summary_counts_values_within_the_tolerance_whatever_their_range():
+    one = cell(paper="quick_vegas")  # 0.50 +- 0.05
+    numbers = (Measured(0.549, 0.4, 0.6), Measured(0.551, 0.4, 0.6))
+    found = [record(one, {"packet": {one.key: number}}) for number in numbers]
+    assert [r.verdict for r in found] == ["undecided"] * 2
+    assert "is within the tolerance | 1 | 0 |" in report.overview_markdown(found)
 
 
 def test_a_quotient_by_a_single_run_has_the_range_of_both():

@@ -129,7 +129,7 @@ def test_printed_digits_survive_copies_and_files(tmp_path):
     assert [published.digits(v) for v in (value, copy.deepcopy(value), 0.78, 926.0, None)] == [
         "0.780", "0.780", "0.78", "926", ""
     ]  # fmt: skip
-    text = (published.DATA / "quick_vegas.toml").read_text(encoding="utf-8")
+    text = published.file_of("quick_vegas").read_text(encoding="utf-8")
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(text.replace("turned = true", 'rows = ["Vegass"]'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"layout\.rows must be among the rows"):

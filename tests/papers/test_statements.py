@@ -140,7 +140,7 @@ def test_of_several_quotients_the_largest_counts():
 
 
 def test_a_quotient_of_what_is_not_measured_is_refused(tmp_path):
-    text = (published.DATA / "tcp_fusion.toml").read_text()
+    text = published.file_of("tcp_fusion").read_text()
     file = tmp_path / "wrong.toml"
     file.write_text(text.replace('to = "figure_10/Reno beside', 'to = "figure_10/reno beside'))
     with pytest.raises(

@@ -104,11 +104,10 @@ def _papers() -> pd.DataFrame:
 
     root = required()
     rows = []
-    for file in sorted((root / "experiments" / "data").glob("*.toml")):
-        if not (root / "experiments" / file.stem).is_dir():
-            continue
+    for file in sorted((root / "experiments" / "data").glob("*_published.toml")):
+        paper = file.stem.removesuffix("_published")
         for item in tomllib.loads(file.read_text(encoding="utf-8"))["item"]:
             cells = sum(len(b["rows"]) * len(b["columns"]) for b in item.get("block", ()))
-            row = {"paper": file.stem, "item": item["name"], "cells": cells}
+            row = {"paper": paper, "item": item["name"], "cells": cells}
             rows.append({**row, "title": item["title"]})
     return pd.DataFrame(rows)

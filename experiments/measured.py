@@ -48,18 +48,22 @@ class Measured(NamedTuple):
         low, high = (None if end is None else end / whole for end in (self.low, self.high))
         return Measured(self.value / whole, low, high)
 
-    def to(self, base: Measured) -> Measured:
-        """Quotient of two independent numbers; relative standard deviations add in quadrature.
+    def to(self, base: Measured, of_one_run: bool = False) -> Measured:
+        """Quotient of two numbers.
 
-        It has the smaller number of seeds; a number without deviation counts as a constant. If one
-        is of a single run, the range is the quotient of both intervals.
+        Relative standard deviations of independent numbers add in quadrature. Those of numbers
+        `of_one_run` add up, as if both moved in opposite directions, the most that they can.
+
+        The quotient has the smaller number of seeds; a number without deviation counts as a
+        constant. If one is of a single run, the range is the quotient of both intervals.
         """
         if not base.value:
             return Measured(math.nan)
         value = self.value / base.value
         sd = None
-        if (self.sd, base.sd) != (None, None) and self.value:
-            sd = abs(value) * math.hypot((self.sd or 0) / self.value, (base.sd or 0) / base.value)
+        if (self.sd, base.sd) != (None, None):
+            parts = (self.sd or 0) / abs(base.value), abs(value / base.value) * (base.sd or 0)
+            sd = sum(parts) if of_one_run else math.hypot(*parts)
         random = [one for one in (self, base) if (one.low, one.sd) != (None, None)]
         seeds = min((one.seeds or 0 for one in random), default=None)
         if seeds != 0:
@@ -80,7 +84,7 @@ def completed(values: Values, cells: Iterable[Cell]) -> dict[Key, Measured]:
             numbers[cell.key] = Measured(cell.value)
         if cell.quotients and all(key in values for pair in cell.quotients for key in pair):
             ratios = (
-                values[numerator].to(values[denominator])
+                values[numerator].to(values[denominator], cell.of_one_run)
                 for numerator, denominator in cell.quotients
             )
             numbers[cell.key] = max(ratios, key=lambda number: number.value)

@@ -30,6 +30,7 @@ computed numbers::
       of = "table_1/{first}/{column}"  # braces: {row}, {column}, and {first} and {last} of a row
       to = "table_1/{last}/{column}"   # "first / last"; with `each`, as in a claim, the largest of
                                        # several quotients
+      of_one_run = true                # optional: both cells are of the same runs
       [[item.definition]]              # cells that cannot fail, such as a ratio of a number to
                                        # itself: shown, not judged and not counted
       [[item.measured]]                # how our number is computed from a run
@@ -250,6 +251,7 @@ class Cell:
         by_definition: our number cannot miss the published value, such as a ratio to itself.
         value: our number, if it is a constant.
         quotients: our number is the largest quotient of two cells (dividend, divisor), if any.
+        of_one_run: both cells of a quotient are of the same runs.
     """
 
     paper: str
@@ -270,6 +272,7 @@ class Cell:
     by_definition: bool = False
     value: float | None = None
     quotients: tuple[tuple[Key, Key], ...] = ()
+    of_one_run: bool = False
 
     @property
     def key(self) -> Key:
@@ -463,6 +466,7 @@ def _cell(
         claims=tuple(c for c in claims if key in (c.more, c.less)),
         value=None if value is None else float(value),
         quotients=tuple(_quotients(last("quotient"), row, column)),
+        of_one_run=last("quotient").get("of_one_run", False),
     )
 
 

@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_PORT = 5000, TCP = 6, MTU = 1500, SLOTS = 1 << 13, MOST = 8, MOST_PACKETS = 1 << 21 };
+enum { FIRST_PORT = 5000, TCP = 6, MTU = 1500, SLOTS = 1 << 13, MOST = 10, MOST_PACKETS = 1 << 22 };
 enum { FORWARDED, MARKED, FULL, LOST };
 static const double SPIN = 60e-6; /* s; a sleep ends up to this much late */
 static const double LOOK = 0.2e-3;

@@ -41,9 +41,9 @@ OF_TRANSFER: dict[str, Callable[[tc.Run], float]] = {
 
 
 def to(number: Measured, base: Measured) -> Measured:
-    """Ratio of means; range and standard deviation are those of the first, divided by `base`."""
-    deviation = None if number.sd is None else number.sd / base.value
-    return number.over(base.value)._replace(sd=deviation, seeds=number.seeds)
+    """Ratio of means; the range is that of the first, divided by `base`."""
+    _, low, high, *_ = number.over(base.value)
+    return number.to(base)._replace(low=low, high=high)
 
 
 def transfers(runs: Runs) -> Numbers:

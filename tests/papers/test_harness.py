@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,11 +175,26 @@ def test_the_summary_counts_single_runs_among_the_undecided():
 
 
 def test_the_summary_counts_values_within_the_tolerance_whatever_their_range():
-    one = cell(paper="quick_vegas")  # 0.50 +- 0.05
-    numbers = (Measured(0.549, 0.4, 0.6), Measured(0.551, 0.4, 0.6))
+    one = cell(paper="quick_vegas")  # 0.50 +- 0.03
+    numbers = (Measured(0.529, 0.4, 0.6), Measured(0.531, 0.4, 0.6))
     found = [record(one, {"packet": {one.key: number}}) for number in numbers]
     assert [r.verdict for r in found] == ["undecided"] * 2
     assert "is within the tolerance | 1 | 0 |" in report.overview_markdown(found)
+
+
+def test_deviations_of_numbers_of_one_run_add_up_in_their_quotient():
+    """Two shares of one link move in opposite directions: their ratio has the sum of both."""
+    first = np.random.default_rng(1).normal(0.5, 0.01, 1000)
+    shares = [
+        Measured(float(x.mean()), sd=float(x.std(ddof=1)), seeds=1000) for x in (first, 1 - first)
+    ]
+    ratio = float((first / (1 - first)).std(ddof=1))
+    assert shares[0].to(shares[1], of_one_run=True).sd == pytest.approx(ratio, rel=0.02)
+    assert shares[0].to(shares[1]).sd == pytest.approx(ratio / math.sqrt(2), rel=0.02)
+
+
+def test_the_quotient_of_zero_has_a_deviation():
+    assert Measured(0.0, sd=1.0, seeds=4).to(Measured(2.0, sd=1.0, seeds=4)).sd == 0.5
 
 
 def test_a_quotient_by_a_single_run_has_the_range_of_both():

@@ -5,6 +5,7 @@ import pytest
 
 import tcpcc as tc
 from experiments import expected, published
+from experiments.measured import Measured
 from experiments.tcp_vegas import PAPER
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
@@ -91,3 +92,9 @@ def test_throughput_is_of_the_time_until_all_is_acknowledged():
     run = tc.simulate(s.alone(s.VEGAS))
     data = np.ceil(s.MB / s.PAYLOAD) * s.PAYLOAD
     assert t.throughput(run) == pytest.approx(data / float(run.data["finished"][0]))
+
+
+def test_a_ratio_of_means_has_the_deviations_of_both():
+    ratio = t.to(Measured(6.0, 5, 7, 0.6, 10), Measured(3.0, 2, 4, 0.4, 10))
+    assert (ratio.value, ratio.low, ratio.high, ratio.seeds) == (2, 5 / 3, 7 / 3, 10)
+    assert ratio.sd == pytest.approx(2 * np.hypot(0.1, 0.4 / 3))

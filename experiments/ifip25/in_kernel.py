@@ -1,0 +1,80 @@
+"""Cells of ten flows with the senders of the running kernel beside ours:
+``python -m experiments.ifip25.in_kernel bbr cubic 6``, or other algorithms and buffers.
+
+The kernel needs root and five minutes a seed (`experiments.kernel.record`). Flows start
+`experiments.kernel.cases.STAGGER` apart, the first algorithm first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+import tcpcc as tc
+from experiments.ifip25 import scenarios as s
+from experiments.kernel import record
+from experiments.kernel.cases import PACKET, Case, scenario
+from experiments.kernel.path import missing
+from tcpcc.results.metrics import jain_index
+
+SEEDS = (1, 2, 3)
+
+
+def case(cell: s.Ten, seed: int) -> Case:
+    """The cell as a case of `experiments.kernel`, with the base RTTs that this seed has there."""
+    spec = cell.scenario(seed)
+    rtts = np.array([2 * (flow.access_delay or 0.0) for flow in spec.flows])
+    return Case(
+        controls=(cell.first,) * s.EACH + (cell.second,) * s.EACH,
+        buffer=s.room(cell.buffer * s.BUFFER_UNIT),
+        extra=tuple(rtts - s.SENDER_DELAY[0]),
+        rate=s.TEN.rate * 1e6 * PACKET / s.PACKET,  # the same packets per second
+        delay=(s.ACK_DELAY + s.SENDER_DELAY[0]) / 2,
+        duration=s.MEASURED[1],
+    )
+
+
+def of_kernel(one: Case, seed: int) -> dict[str, float]:
+    """The kernel's numbers in the measured time; ``late`` is the path's mean lateness, ms."""
+    run = record.measure(one, seed=seed)
+    edges = 1e3 * np.array(s.MEASURED)
+    delivered, drops = [], 0
+    for flow in run["flows"]:
+        total = np.interp(edges, np.cumsum(flow["time"]), np.cumsum(flow["delivered"]))
+        delivered.append(total[1] - total[0])
+        drops += sum(edges[0] <= at < edges[1] for at in flow["drops"])
+    return _numbers(np.array(delivered), drops) | {"late": run["late_mean"]}
+
+
+def of_packets(one: Case, seed: int) -> dict[str, float]:
+    """The packet model's numbers of the same case."""
+    run = tc.simulate(scenario(one, seed=seed))
+    measured = run.data[["delivered", "drops"]].sel(time=slice(*s.MEASURED)).sum("time")
+    return _numbers(measured["delivered"].values, float(measured["drops"].sum()))
+
+
+def _numbers(delivered: np.ndarray, drops: float) -> dict[str, float]:
+    """Jain's index, the share of the first algorithm, and drops per delivered packet, %."""
+    return {
+        "jain": jain_index(delivered),
+        "share": float(delivered[: s.EACH].sum() / delivered.sum()),
+        "loss": 100 * drops / float(delivered.sum()),
+    }
+
+
+def main(first: str, second: str, buffers: Sequence[str]) -> None:
+    lacks = missing()
+    if lacks:
+        raise SystemExit(f"cannot record: {lacks}")
+    for buffer in map(int, buffers):
+        for seed in SEEDS:
+            one = case(s.Ten(first, second, buffer), seed)
+            for name, measure in (("kernel", of_kernel), ("packets", of_packets)):
+                line = "  ".join(f"{k} {value:.3f}" for k, value in measure(one, seed).items())
+                print(f"{buffer} units, seed {seed}, {name:7}  {line}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -1,10 +1,10 @@
 """Harness of all papers: simulate, measure, compare with the published values.
 
 A paper is a package ``experiments/<name>/`` with a ``PAPER``, and a data file
-``experiments/data/<name>.toml``. The package defines the scenarios (scenarios.py), how numbers are
-computed from runs (tables.py) and the figures (figures.py). The data file has the published values
-and their tolerances with reasons. Command line, notebooks, tests and scorecard all call
-`reproduce`.
+``experiments/data/<name>_published.toml``. The package defines the scenarios (scenarios.py), how
+numbers are computed from runs (tables.py) and the figures (figures.py). The data file has the
+published values and their tolerances with reasons. Command line, notebooks, tests and scorecard
+all call `reproduce`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ paper's text, in its order::
     ]
 
 `text` is as much of the sentence as is needed to find it. `cells` names cells (or items and rows,
-which stand for all their cells), `claims` texts of claims in ``<paper>.toml``, `tests` tests of a
-rule that the statement describes. A statement that none of these holds says why it is
+which stand for all their cells), `claims` texts of claims in ``<paper>_published.toml``, `tests`
+tests of a rule that the statement describes. A statement that none of these holds says why it is
 `not_testable`.
 """
 

@@ -1,20 +1,20 @@
-"""Cells of ten flows with the senders of the running kernel beside ours:
+"""Cells of ten flows with the senders of the running kernel, beside ours:
 ``python -m experiments.ifip25.in_kernel bbr cubic 6``, or other algorithms and buffers.
 
 The kernel needs root and five minutes a seed (`experiments.kernel.record`). Flows start
-`experiments.kernel.cases.STAGGER` apart, the first algorithm first.
+`experiments.kernel.cases.STAGGER` apart, the first algorithm first; the kernel's hosts need the
+time that they need.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import argparse
 
 import numpy as np
 
 import tcpcc as tc
 from experiments.ifip25 import scenarios as s
-from experiments.kernel import record
+from experiments.kernel import hosts, record
 from experiments.kernel.cases import PACKET, Case, scenario
 from experiments.kernel.path import missing
 from tcpcc.results.metrics import jain_index
@@ -38,7 +38,7 @@ def case(cell: s.Ten, seed: int) -> Case:
 
 def of_kernel(one: Case, seed: int) -> dict[str, float]:
     """The kernel's numbers in the measured time; ``late`` is the path's mean lateness, ms."""
-    run = record.measure(one, seed=seed)
+    run = record.record(one, seed=seed)
     edges = 1e3 * np.array(s.MEASURED)
     delivered, drops = [], 0
     for flow in run["flows"]:
@@ -49,8 +49,9 @@ def of_kernel(one: Case, seed: int) -> dict[str, float]:
 
 
 def of_packets(one: Case, seed: int) -> dict[str, float]:
-    """The packet model's numbers of the same case."""
-    run = tc.simulate(scenario(one, seed=seed))
+    """The packet model's numbers of the same case, with the hosts of the study."""
+    processing = 8 * s.PACKET / (s.TEN.rate * 1e6)
+    run = tc.simulate(scenario(one, seed=seed, processing=processing, rwnd=s.WINDOW))
     measured = run.data[["delivered", "drops"]].sel(time=slice(*s.MEASURED)).sum("time")
     return _numbers(measured["delivered"].values, float(measured["drops"].sum()))
 
@@ -64,17 +65,21 @@ def _numbers(delivered: np.ndarray, drops: float) -> dict[str, float]:
     }
 
 
-def main(first: str, second: str, buffers: Sequence[str]) -> None:
-    lacks = missing()
-    if lacks:
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first", choices=hosts.available())
+    parser.add_argument("second", choices=hosts.available())
+    parser.add_argument("buffer", type=int, nargs="+", help="units of 10 ms")
+    options = parser.parse_args(words)
+    if lacks := missing():
         raise SystemExit(f"cannot record: {lacks}")
-    for buffer in map(int, buffers):
+    for buffer in options.buffer:
         for seed in SEEDS:
-            one = case(s.Ten(first, second, buffer), seed)
+            one = case(s.Ten(options.first, options.second, buffer), seed)
             for name, measure in (("kernel", of_kernel), ("packets", of_packets)):
                 line = "  ".join(f"{k} {value:.3f}" for k, value in measure(one, seed).items())
                 print(f"{buffer} units, seed {seed}, {name:7}  {line}", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main()

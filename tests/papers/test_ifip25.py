@@ -1,6 +1,7 @@
 """IFIP 2025's test-bed: the files, the settings, our numbers against the published ones."""
 
 import argparse
+import math
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import tcpcc as tc
 from experiments import ifip25, testbeds
 from experiments.bbr_cubic.scenarios import Network
-from experiments.ifip25 import causes, command, figures, scenarios, tables
+from experiments.ifip25 import causes, command, figures, in_kernel, scenarios, tables
 from experiments.ifip25.scenarios import Single, Ten
 from experiments.ifip25.tables import PUBLISHED
 from experiments.testbeds import TESTBED, Key
@@ -222,3 +223,14 @@ def test_figures_show_every_buffer_of_every_source():
     assert {len(line.get_xdata()) for ax in figure.axes for line in ax.lines} == {11}
     figure = figures.draw_single(ifip25.everything(SINGLE))
     assert len(figure.axes) == len(scenarios.SETS) * len(scenarios.SINGLE_FLOWS)
+
+
+def test_a_cell_for_the_running_kernel_has_the_packets_and_round_trips_of_ours():
+    cell = Ten("bbr", "cubic", 6)
+    one, ours = in_kernel.case(cell, 2), cell.scenario(2)
+    assert one.rate / in_kernel.PACKET == pytest.approx(1e8 / scenarios.PACKET)
+    assert [one.buffer] == [x.buffer for x in ours.net.links if math.isfinite(x.buffer)]
+    delays = [scenarios.ACK_DELAY + 2 * flow.access_delay for flow in ours.flows]
+    assert [2 * one.delay + extra for extra in one.extra] == pytest.approx(delays)
+    hosts = [tc.Flow.linux(control) for control in one.controls]
+    assert [x.controller for x in hosts] == [x.controller for x in ours.flows]

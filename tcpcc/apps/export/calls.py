@@ -1,6 +1,6 @@
 """Calls in the intermediate form: of helpers, and of functions of Python, `math` and NumPy.
 
-What a target writes for them is in `HELPERS` of `c.py`, and in `linux.py`.
+What a target writes for them is in `userspace_c.py` and `linux_bpf.py`.
 """
 
 from __future__ import annotations

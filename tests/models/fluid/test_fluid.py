@@ -198,6 +198,18 @@ def test_interpreted_and_compiled_steps_have_the_same_bits(monkeypatch):
     assert float(compiled.split()[-1]) > 0
 
 
+def test_a_busy_link_has_the_same_bits_row_by_row():
+    """It sends the end of a row and a part of the next one in one pass, over a relay, too."""
+    net = tc.parking_lot(2, RATE, 0.005, 40)
+    traffic = [*flows("newreno", 3), tc.CBR(2e6, packet_size=500)]  # over both links
+    worlds = [FluidWorld(tc.Scenario(net, traffic, duration=20)) for _ in range(2)]
+    worlds[1].links["carries"] = 1  # as if there were header fields: a row at a time
+    for world in worlds:
+        world.run(world.end)
+    assert worlds[0].flow_bins.tobytes() == worlds[1].flow_bins.tobytes()
+    assert worlds[0].link_bins["busy"].max() > 0.9 * worlds[0].scenario.interval
+
+
 # ----------------------------------------------------------------------- losses and recoveries
 
 

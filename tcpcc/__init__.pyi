@@ -21,11 +21,11 @@ from .definition import State as State
 from .definition import register as register
 from .errors import ScenarioError as ScenarioError
 from .errors import TcpccError as TcpccError
-from .many import on_cluster as on_cluster
 from .models import analysis as analysis
 from .models import estimate as estimate
 from .models import simulate as simulate
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
+from .parallel import on_cluster as on_cluster
 from .queues import Discipline as Discipline
 from .results import Run as Run
 from .results import metrics as metrics

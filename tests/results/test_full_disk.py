@@ -113,7 +113,7 @@ def test_a_sweep_with_a_full_cache_keeps_every_run(tmp_path):
 def test_a_sweep_whose_worker_dies_keeps_what_is_finished(tmp_path):
     """`SweepError.finished` has the runs that were there when the process was killed."""
     cases = [factories.scenario([tc.Flow("reno")], seed=s, duration=1) for s in range(1, 5)]
-    simulations = tc.many.Simulations(cases)
+    simulations = tc.parallel.Simulations(cases)
 
     def work():
         yield 0, Run(factories.run(cases[0]).data), None

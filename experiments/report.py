@@ -74,7 +74,7 @@ FITTED = (
     "|---|---|---|---|\n"
     "| Quick Vegas | start of the flow of IV-A | 0.5 s; the text says 0 s | `settings` |\n"
     "| Thesis | RED's `max_p` and weight | the best of about 50 sets | "
-    "`data/red_fairness_ns2.toml`, set A |\n"
+    "`experiments/data/red_fairness_ns2.toml`, set A |\n"
     "| Fusion | queueing delay below which ARENO sees no congestion | 1 ms | `settings` |\n"
     "| JSAC | conversations of the background traffic per second | 8 | `load` |"
 )

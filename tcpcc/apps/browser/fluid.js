@@ -191,7 +191,7 @@ class Fluid extends Machine {
     return (Math.min(...rates) * this.config.duration) / (8 * flow.size);
   }
 
-  /** Rows of the tables: `_set_rows`. */
+  /** Rows of the tables, for links, hosts and hops: `_set_rows`, `_lay_out_targets`. */
   setRows() {
     const { flow, hop, queue } = this.layout, reach = [];
     const enough = (least) => 2 ** Math.ceil(Math.log2(least));

@@ -196,11 +196,13 @@ def _judged(
 ) -> Iterator[list[Record]]:
     """Yield the records of each paper's items, paper by paper, under one progress bar."""
     models = _models(model)
-    steps = [
-        Step(paper, needed(paper, items, m), m, cache=settings["cache"], jobs=settings["jobs"])
-        for paper, items in chosen_items
-        for m in models
-    ]
+    steps = []
+    for paper, items in chosen_items:
+        built: dict[str, Mapping[Any, Scenario]] = {}
+        steps += [
+            Step(paper, needed(paper, items, m), m, settings["cache"], settings["jobs"], built)
+            for m in models
+        ]
     for number, step in enumerate(steps):
         step.title = (
             f"{title or f'paper {number // len(models) + 1} of {len(chosen_items)}'}: {step.title}"
@@ -249,6 +251,7 @@ class Step:
         items: names of its items.
         model: "packet" or "fluid".
         cache, jobs: as in `reproduce`.
+        built: scenarios of items that the step of the other model has built; missing ones are added.
 
     Attributes:
         title: name of the step for a progress bar.
@@ -260,9 +263,9 @@ class Step:
         paper: Paper,
         items: Iterable[str],
         model: str,
-        *,
         cache: Path | None,
         jobs: int | None = None,
+        built: dict[str, Mapping[Any, Scenario]] | None = None,
     ) -> None:
         self._paper, self._model, self._cache = paper, model, cache
         self.title = f"{paper.name}, {NAMES[model]}"
@@ -274,7 +277,7 @@ class Step:
                 self._missing.append(name)
                 continue
             self._stored |= {(name, *k): Measured(*values) for k, values in numbers.items()}  # type: ignore[arg-type]
-        self._scenarios = scenarios_of(paper, self._missing)
+        self._scenarios = scenarios_of(paper, self._missing, built)
         self._runs: dict[str, dict[Any, Run]] = {}
         self._jobs = jobs
         self._work = [_work(scenario) for scenario in self._scenarios.values()]
@@ -428,12 +431,17 @@ Scenarios = Mapping[tuple[str, Any], Scenario]
 """Scenarios of several items, by (item, key)."""
 
 
-def scenarios_of(paper: Paper, items: Iterable[str]) -> Scenarios:
-    return {
-        (name, key): scenario
-        for name in sorted(items)
-        for key, scenario in paper.items[name].scenarios().items()
-    }
+def scenarios_of(
+    paper: Paper,
+    items: Iterable[str],
+    built: dict[str, Mapping[Any, Scenario]] | None = None,
+) -> Scenarios:
+    """Scenarios of `items`; those that are `built` are not built again, the others are added."""
+    known = {} if built is None else built
+    for name in sorted(items):
+        if name not in known:
+            known[name] = paper.items[name].scenarios()
+    return {(name, key): one for name in sorted(items) for key, one in known[name].items()}
 
 
 def by_item(

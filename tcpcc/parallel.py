@@ -132,8 +132,9 @@ class Simulations:
         if cache is not None:
             Path(cache).mkdir(parents=True, exist_ok=True)
             clean(Path(cache))
+            codes: dict[int, bytes] = {}  # of definitions, which many scenarios share
             for key in self._same:
-                name = _cache_name(self._scenarios[key], self._models[key], options)
+                name = _cache_name(self._scenarios[key], self._models[key], options, codes)
                 self._places[key] = Path(cache) / f"{name}{shelf.SUFFIX}"
         self._id = (os.getpid(), next(_numbers))
         self._todo: list[int] = []
@@ -398,25 +399,38 @@ def _registered(scenario: Scenario) -> list[Definition]:
     return [d for d in definitions(scenario) if type(d).registry.get(d.name) is d]
 
 
-def _cache_name(scenario: Scenario, model: str, options: Mapping[str, Any]) -> str:
-    """Name of a run in a cache: a hash of everything that determines its content."""
+def _cache_name(
+    scenario: Scenario, model: str, options: Mapping[str, Any], codes: dict[int, bytes]
+) -> str:
+    """Name of a run in a cache: a hash of everything that determines its content.
+
+    `codes` has the definitions encoded so far, by identity.
+    """
     plain = (str, int, float, bool, type(None))
     for name, value in options.items():
         if not isinstance(value, plain):
             raise refuse(name, value, "a number, a string or None when runs are cached")
     given = encoded(tuple(sorted(options.items())))
-    return digest(_code_digest(), _fingerprint(scenario), model, given)[:32]
+    return digest(_code_digest(), _fingerprint(scenario, codes), model, given)[:32]
 
 
-def _fingerprint(scenario: Scenario) -> str:
+def _fingerprint(scenario: Scenario, codes: dict[int, bytes]) -> str:
     """Hash of the scenario's digest and the code of its rules, which may change between runs."""
-    settings = tuple(
-        (type(definition).__name__, setting.name, getattr(definition, setting.name))
-        for definition in definitions(scenario)
-        for setting in fields(definition)
-        if setting.name not in _WORDS
+    used = definitions(scenario)
+    for definition in used:
+        if id(definition) not in codes:
+            codes[id(definition)] = _encoded(definition)
+    return digest(scenario.digest, *(codes[id(definition)] for definition in used))
+
+
+def _encoded(definition: Definition) -> bytes:
+    return encoded(
+        tuple(
+            (type(definition).__name__, setting.name, getattr(definition, setting.name))
+            for setting in fields(definition)
+            if setting.name not in _WORDS
+        )
     )
-    return digest(scenario.digest, encoded(settings))
 
 
 _WORDS = ("summary", "source")  # text for readers, which does not change the result

@@ -302,9 +302,9 @@ def test_what_contains_itself_is_written():
 
 
 def test_another_version_of_the_digests_finds_nothing_old(monkeypatch):
-    before = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {})
+    before = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {}, {})
     monkeypatch.setattr(framing, "VERSION", 0)
-    after = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {})
+    after = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {}, {})
     assert not {*before} & {*after}
 
 
@@ -315,7 +315,7 @@ from tcpcc.engine.source import code_digest, module_digest
 from tcpcc.parallel import _cache_name
 net = tc.dumbbell("10 Mbps", "20 ms", 20, queue="red")
 flows = [tc.Flow("bbr3"), tc.Flow("cubic", slow_start="hystart++")]
-print(_cache_name(tc.Scenario(net, flows, duration=1), "packet", {"trace": True}))
+print(_cache_name(tc.Scenario(net, flows, duration=1), "packet", {"trace": True}, {}))
 for controller in tc.controllers()["controller"].unique():
     for rule in tc.controllers[controller].rules.values():
         print(code_digest(rule))
@@ -355,7 +355,7 @@ PLAIN_NUMBERS = st.one_of(st.integers(1, 200), st.sampled_from([0.5, 0.51, 1.0, 
 @example(one=(1, 23), other=(12, 3))
 @example(one=(0.5, 11), other=(0.51, 1))
 def test_two_controllers_never_share_a_stored_run(one, other):
-    first, second = (_fingerprint(scenario(*pair)) for pair in (one, other))
+    first, second = (_fingerprint(scenario(*pair), {}) for pair in (one, other))
     assert (first == second) == same(one, other)
 
 
@@ -366,9 +366,9 @@ def test_two_controllers_never_share_a_stored_run(one, other):
 def test_options_of_a_stored_run_do_not_run_together(options):
     others = [{"trace": True}, {"trace": 1}, {"trace": "True"}, {"trains": 12}, {"train": 12}, {}]
     case = scenario(1, 2)
-    names = {_cache_name(case, "packet", each) for each in others}
+    names = {_cache_name(case, "packet", each, {}) for each in others}
     assert len(names) == len(others)
-    assert _cache_name(case, "packet", options) in names
+    assert _cache_name(case, "packet", options, {}) in names
 
 
 def goodput(run):

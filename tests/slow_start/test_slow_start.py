@@ -265,7 +265,7 @@ def test_it_decides_the_digest_and_the_fingerprint_of_a_sweep():
     specs = ["standard", *RULES, tc.SlowStart("limited", max_ssthresh=50)]
     cases = [scenario("cubic", spec) for spec in specs]
     assert len({case.digest for case in cases}) == len(cases)
-    assert len({_fingerprint(case) for case in cases}) == len(cases)
+    assert len({_fingerprint(case, {}) for case in cases}) == len(cases)
     explicit = scenario("cubic", tc.SlowStart("limited", max_ssthresh=100))
     assert explicit.digest == scenario("cubic", "limited").digest
 

@@ -10,7 +10,7 @@ OLDEST := .oldest
 IN_PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce accept test pytest coverage papers mutants fuzz fuzz-programs oldest lint league bench docs release clean
+.PHONY: setup reproduce accept test pytest coverage papers long mutants fuzz fuzz-programs oldest lint league bench docs release clean
 
 setup: $(READY)
 
@@ -69,10 +69,15 @@ coverage: $(READY)
 
 # Every number of every paper, all seeds, and the notebooks. What `reproduce` keeps is not simulated
 # again, neither by tests nor by notebooks; so it comes first.
+PAPER ?=
 papers: $(READY)
-	$(BIN)/tcpcc reproduce > /dev/null
-	$(BIN)/tcpcc reproduce variants > /dev/null
-	$(BIN)/python -m pytest $(IN_PARALLEL) -m papers
+	$(BIN)/tcpcc reproduce $(PAPER) > /dev/null
+	$(if $(PAPER),,$(BIN)/tcpcc reproduce variants > /dev/null)
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m papers -k "$(PAPER)"
+
+# Long runs that are no paper's: the battery, random programs, the kernel's senders, the site.
+long: $(READY)
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m long
 
 # Faults planted at random, and the test that sees each: one or two CPU minutes a fault.
 MUTANTS ?= 60
@@ -85,7 +90,7 @@ SEED ?= 1
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz.py $(SCENARIOS) $(SEED)
 
-# Random rules exported to C, beside Python: a quarter of an hour on 4 cores; `papers` has 1,000.
+# Random rules exported to C, beside Python: a quarter of an hour on 4 cores; `long` has 250.
 PROGRAMS ?= 10000
 fuzz-programs: $(READY)
 	$(BIN)/python tests/apps/export/fuzz_programs.py $(PROGRAMS) $(SEED)

@@ -251,7 +251,7 @@ class Step:
         items: names of its items.
         model: "packet" or "fluid".
         cache, jobs: as in `reproduce`.
-        built: scenarios of items that the step of the other model has built; missing ones are added.
+        built: scenarios of items that the step of the other model has built; others are added.
 
     Attributes:
         title: name of the step for a progress bar.

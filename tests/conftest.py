@@ -1,4 +1,5 @@
-"""Which tests run: `make test` leaves out those marked `papers`, `make papers` runs only these.
+"""Which tests run: `make test` leaves out those marked `papers` or `long`, `make papers` and
+`make long` run only these.
 
 With `-m papers` the papers' numbers come from all seeds, else from two. What a module registers is
 forgotten after it, and the figures that it drew are closed.
@@ -44,10 +45,10 @@ def pytest_collection_finish():
 
 def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
-    if seeds.QUICK:
-        left = [item for item in items if item.get_closest_marker("papers")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("papers")]
+    others = [mark for mark in ("papers", "long") if mark not in config.option.markexpr]
+    left = [item for item in items if any(map(item.get_closest_marker, others))]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="module", autouse=True)

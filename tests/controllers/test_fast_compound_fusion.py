@@ -453,7 +453,7 @@ def alone(model, name, loss):
     return np.mean([mbps(run)[0] for run in runs])
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @EVERY_MODEL
 def test_all_use_the_link_up_to_one_loss_in_a_hundred_thousand(model):
     for name in FAMILY:
@@ -471,7 +471,7 @@ def test_fusion_is_highest_above_and_reno_lowest(model, loss):
 
 
 @pytest.mark.parametrize(
-    "name", ["fusion", *(pytest.param(n, marks=pytest.mark.papers) for n in NOT_FUSION)]
+    "name", ["fusion", *(pytest.param(n, marks=pytest.mark.long) for n in NOT_FUSION)]
 )
 @BESIDE_PACKETS
 def test_every_model_agrees_with_packets(model, name):
@@ -480,7 +480,7 @@ def test_every_model_agrees_with_packets(model, name):
         assert alone(model, name, loss) == pytest.approx(alone("packet", name, loss), rel=0.15)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("loss", [0, 1e-5])
 @pytest.mark.parametrize("name", FAMILY)
 @EVERY_MODEL

@@ -104,7 +104,7 @@ def response(every_nth, model, name, p, cycles):
         (1e-4, 40),
         (1e-5, 10),
         (1e-6, 4),
-        pytest.param(1e-7, 3, marks=pytest.mark.papers),
+        pytest.param(1e-7, 3, marks=pytest.mark.long),
     ],
 )
 def test_packets_obey_the_closed_form(every_nth, name, p, cycles):
@@ -119,7 +119,7 @@ def test_packets_obey_the_closed_form(every_nth, name, p, cycles):
     [
         *((p, 40) for p in (1e-3, 1e-4, 1e-5, 1e-6)),
         (1e-7, 3),
-        pytest.param(1e-8, 3, marks=pytest.mark.papers),
+        pytest.param(1e-8, 3, marks=pytest.mark.long),
     ],
 )
 def test_trains_obey_the_closed_form(every_nth, name, p, cycles):

@@ -80,7 +80,7 @@ def test_every_variant_gets_more_beside_reno_than_vegas_does(model, variant, buf
     assert np.all(mine > 1.3 * plain)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_share_beside_reno_in_trains_is_that_of_packets(variant):
     """With one set of delays, which packets of a small buffer's overflow are lost is the same every

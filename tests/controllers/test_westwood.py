@@ -209,7 +209,7 @@ def ratio(model, name, b, recovery, starts):
     return np.mean(found)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @BUFFERS
 @pytest.mark.parametrize(
     ("recovery", "starts"), [("newreno", (-3.1, 1.3, 4.7)), ("sack", (-3.1, 0.4, 1.3))]

@@ -41,7 +41,7 @@ def in_ns2(**path):
     "path",
     [
         {"flows": 2, "rate": 20, "delay": 20, "stagger": 2},
-        pytest.param({"flows": 5, "rate": 50, "delay": 38, "stagger": 1}, marks=pytest.mark.papers),
+        pytest.param({"flows": 5, "rate": 50, "delay": 38, "stagger": 1}, marks=pytest.mark.long),
         {"flows": 3, "rate": 100, "delay": 8, "stagger": 2},
     ],
     ids=str,

@@ -36,7 +36,7 @@ def site(tmp_path_factory):
     return out
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_every_controller_has_its_page(site):
     for name in CONTROLLERS:
         page = (site / "controllers" / f"{name}.html").read_text()
@@ -47,7 +47,7 @@ def test_every_controller_has_its_page(site):
         assert (site / "_images" / f"{name}.svg").stat().st_size > 5000
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["vegas", "xcp", "prague"])
 def test_a_controllers_page_simulates_it(site, name):
     with browser() as chromium:
@@ -61,14 +61,14 @@ def test_a_controllers_page_simulates_it(site, name):
         assert legend[3:] in ([], ["packets", "fluid model"])
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_simulators_are_small(site):
     sizes = [page.stat().st_size for page in (site / "simulators").glob("*.html")]
     assert len(sizes) == 5
     assert max(sizes) < 400_000
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_league_is_sorted_and_filtered_in_the_browser(site):
     with browser() as chromium:
         page = chromium.new_page()
@@ -94,7 +94,7 @@ all => all.filter(letter => {
 """Number of letters that are not beside the number that they explain."""
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_every_paper_is_shown_and_its_numbers_are_coloured(site):
     with browser() as chromium:
         page = chromium.new_page()
@@ -113,7 +113,7 @@ def test_every_paper_is_shown_and_its_numbers_are_coloured(site):
             assert page.locator(".tcpcc-table td sup").evaluate_all(AWAY) == 0
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_list_of_tables_and_figures_is_sorted_and_filtered(site):
     with browser() as chromium:
         page = chromium.new_page()
@@ -135,7 +135,7 @@ def test_the_list_of_tables_and_figures_is_sorted_and_filtered(site):
         assert page.locator(f"#{anchor}").count() == 1
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_every_script_of_the_gallery_has_drawn_its_picture(site):
     front = (site / "index.html").read_text()
     scripts = list((ROOT / "docs" / "gallery").glob("*.py"))
@@ -149,7 +149,7 @@ def test_every_script_of_the_gallery_has_drawn_its_picture(site):
     assert len(scripts) == 12
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_header_names_the_four_kinds_of_documentation(site):
     header = (site / "index.html").read_text().split("<article", 1)[0]
     links = re.findall(r'class="nav-link nav-internal" href="([\w/]+)\.html"', header)
@@ -163,7 +163,7 @@ WIDE = ("index", "gallery", "league", "variants", "scorecard", "names", "guides/
         "papers/red_fairness", "conformance_cases")  # fmt: skip
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_no_page_is_wider_than_the_window_and_wide_tables_scroll(site):
     with browser() as chromium:
         page = chromium.new_page()
@@ -180,7 +180,7 @@ def test_no_page_is_wider_than_the_window_and_wide_tables_scroll(site):
         assert table.evaluate("e => getComputedStyle(e).overflowX") == "auto"
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_every_notebook_is_shown_with_its_outputs(site):
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         page = (site / "notebooks" / f"{notebook.stem}.html").read_text()

@@ -52,7 +52,7 @@ def user_file(tmp_path):
     return file
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright"]], ids=lambda c: c[0])
 def test_a_users_code_passes(checker, user_file, tmp_path):
     program = shutil.which(checker[0], path=str(Path(sys.executable).parent))

@@ -73,7 +73,7 @@ def test_the_guide_shows_these_numbers():
     assert exported.refused() in guide.read_text()
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_guide_shows_the_papers_numbers():
     guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
     assert papers.markdown() in guide.read_text()

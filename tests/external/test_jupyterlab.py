@@ -15,7 +15,7 @@ import pytest
 from browser import browser, listen
 
 pytestmark = [
-    pytest.mark.papers,
+    pytest.mark.long,
     *(
         pytest.mark.skipif(find_spec(x) is None, reason=f"no {x}: pip install 'tcpcc[notebook]'")
         for x in ("jupyterlab", "ipywidgets")

@@ -8,7 +8,7 @@ from experiments.kernel import applications
 from experiments.kernel.cases import APPLICATIONS
 from experiments.kernel.record import LATE_MEAN
 
-pytestmark = pytest.mark.papers
+pytestmark = pytest.mark.long
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
 

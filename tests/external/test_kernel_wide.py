@@ -9,7 +9,7 @@ from experiments.kernel import compare, papers
 from experiments.kernel.cases import WIDE
 from experiments.kernel.record import LATE_MEAN
 
-pytestmark = pytest.mark.papers
+pytestmark = pytest.mark.long
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
 

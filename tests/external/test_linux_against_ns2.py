@@ -64,12 +64,12 @@ def is_record(words):
 
 
 FIRST = ("reno", "cubic", "bic", "htcp", "compound")
-"""Ports that `make test` has; `make papers` has the others."""
+"""Ports that `make test` has; `make long` has the others."""
 
 
 @pytest.fixture(
     scope="module",
-    params=[*FIRST, *(pytest.param(n, marks=pytest.mark.papers) for n in PORTS if n not in FIRST)],
+    params=[*FIRST, *(pytest.param(n, marks=pytest.mark.long) for n in PORTS if n not in FIRST)],
 )
 def traces(request):
     """The port's name, its trace, ours."""

@@ -31,7 +31,7 @@ from test_linux_against_ns2 import BUFFER, DELAY, PORTS, RATE, is_record
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 
-pytestmark = pytest.mark.papers
+pytestmark = pytest.mark.long
 
 THEIRS = json.loads((Path(__file__).parent / "ns2" / "linux_loss.json").read_text())
 FIRST, LAST, DURATION, SEEDS = 10, 59.9, 60, 10

@@ -116,7 +116,7 @@ SETTINGS = list(s.RED_SETTINGS)
 @pytest.mark.parametrize(
     ("table", "mix", "setting"),
     [
-        pytest.param(*column, one, marks=[] if (k + i) % 2 else pytest.mark.papers)
+        pytest.param(*column, one, marks=[] if (k + i) % 2 else pytest.mark.long)
         for k, column in enumerate(COLUMNS)
         for i, one in enumerate(SETTINGS)
     ],
@@ -213,7 +213,7 @@ def stands_still(folder):
 @pytest.mark.parametrize(
     ("table", "mix", "queue"),
     [
-        pytest.param(*where, queue, marks=[] if (k + i) % 2 else pytest.mark.papers)
+        pytest.param(*where, queue, marks=[] if (k + i) % 2 else pytest.mark.long)
         for k, where in enumerate(MIXES)
         for i, queue in enumerate(DISCIPLINES)
     ],

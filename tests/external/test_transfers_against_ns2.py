@@ -94,7 +94,7 @@ def test_the_same_with_ns2s_own_tick(kind):
 CASES = list(product(("Reno", "Vegas"), ("Reno", "Vegas"), s.PAIR_BUFFERS, s.PAIR_DELAYS[1:]))
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(map(str, c)))
 def test_300_kb_inside_1_mb(case):
     small, large, buffer, delay = case

@@ -107,7 +107,7 @@ def test_a_sample_of_the_stored_numbers(name, model):
     agrees(name, model)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["packet", *battery.MODELS])
 @pytest.mark.parametrize("name", CASES)
 def test_the_stored_numbers(name, model):

@@ -18,7 +18,13 @@ from experiments.records import (
 )
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+STUDIES = {"bbr_cubic", "ifip25", "pam25", "variants"}
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def mark_of(path):
+    """A paper's or a study's notebook takes the numbers of all seeds, which `make papers` has."""
+    return "papers" if path.stem in STUDIES | set(harness.papers()) else "long"
 
 
 def told(cell):
@@ -50,8 +56,10 @@ def test_a_number_that_moved_is_found():
     assert differences("a 1 b", "a 1 c") == ([(" b", " c")], [])
 
 
-@pytest.mark.papers
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, id=p.stem, marks=getattr(pytest.mark, mark_of(p))) for p in NOTEBOOKS],
+)
 def test_notebook_runs_and_gives_what_is_stored(path, monkeypatch):
     import nbclient
     import nbformat

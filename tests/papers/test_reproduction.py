@@ -2,8 +2,9 @@
 those accepted in `experiments/data`, to rounding.
 
 A test reports every cell that moved, as "packet: 21.2 -> 23.4". `make accept` writes the files.
-`make test` simulates two seeds of the items that are not `EXPENSIVE`, `make papers` all seeds of
-all items. What concerns the committed files alone (causes, ranges) has one test a paper.
+`make test` simulates two seeds of the items that are not `EXPENSIVE`, `make long` two seeds of
+those that are, `make papers` all seeds of all items. What concerns the committed files alone
+(causes, ranges) has one test a paper.
 """
 
 from functools import cache
@@ -23,9 +24,9 @@ from experiments.records import NOT_EXPLAINED, agree, needs_cause
 pytestmark = pytest.mark.slow
 
 PAPERS = experiments.papers()
-ITEMS = [
+ITEMS = tuple(
     (name, item) for name, paper in PAPERS.items() for item in paper.items if paper.cells(item)
-]
+)
 EXPENSIVE = {
     paper: set(items.split())
     for paper, items in {
@@ -41,13 +42,16 @@ EXPENSIVE = {
     }.items()
 }
 """Items that take more than 1.5 CPU s with two seeds, or share the runs of one that does."""
-SAMPLE = [(paper, item) for paper, item in ITEMS if item not in EXPENSIVE.get(paper, ())]
+SAMPLE = tuple((paper, item) for paper, item in ITEMS if item not in EXPENSIVE.get(paper, ()))
+
+
+LONG = tuple(one for one in ITEMS if one not in SAMPLE)
 
 
 @cache
-def simulated(paper, quick):
-    """The records of a paper's items by item, row and column; of the sample or of all."""
-    wanted = [item for name, item in (SAMPLE if quick else ITEMS) if name == paper]
+def simulated(paper, items):
+    """The records of those `items` that are a paper's, by item, row and column."""
+    wanted = [item for name, item in items if name == paper]
     return {r.key: r for r in experiments.reproduce(paper, wanted, model="both")}
 
 
@@ -56,9 +60,9 @@ def accepted(paper):
     return {r.key: r for r in expected.records_of(paper)}
 
 
-def moved(paper, item, quick):
+def moved(paper, item, items):
     """A line for each cell of an item that is not as accepted."""
-    found = simulated(paper, quick)
+    found = simulated(paper, items)
     cells = PAPERS[paper].cells(item)
     changes = {cell.key: expected.moved(found[cell.key]) for cell in cells}
     return [f"{' / '.join(key)}: {'; '.join(what)}" for key, what in changes.items() if what]
@@ -67,20 +71,27 @@ def moved(paper, item, quick):
 @pytest.mark.parametrize(("paper", "item"), SAMPLE)
 def test_of_two_seeds_all_numbers_and_verdicts_are_those_accepted(paper, item):
     assert seeds.QUICK
-    assert moved(paper, item, True) == []
+    assert moved(paper, item, SAMPLE) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("paper", "item"), LONG)
+def test_of_two_seeds_all_expensive_numbers_and_verdicts_are_those_accepted(paper, item):
+    assert seeds.QUICK
+    assert moved(paper, item, LONG) == []
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize(("paper", "item"), ITEMS)
 def test_all_numbers_and_verdicts_are_those_accepted(paper, item):
     assert not seeds.QUICK
-    assert moved(paper, item, False) == []
+    assert moved(paper, item, ITEMS) == []
 
 
 @pytest.mark.papers
 @pytest.mark.parametrize("paper", PAPERS)
 def test_claims_hold_where_they_are_expected_to(paper):
-    found = expected.claims(simulated(paper, False).values())
+    found = expected.claims(simulated(paper, ITEMS).values())
     held = {("/".join(c.more), "/".join(c.less)): holds for _, c, holds in found}
     told = {
         (line["more"], line["less"]): {m: line[m] == "holds" for m in experiments.MODELS if line[m]}

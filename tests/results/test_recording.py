@@ -177,8 +177,8 @@ def busy(**settings):
     ("driver", "part"),
     [
         ("compiled", 20_000),
-        *(pytest.param(d, 2**25, marks=pytest.mark.papers) for d in ("compiled", "simpy")),
-        pytest.param("simpy", 20_000, marks=pytest.mark.papers),
+        *(pytest.param(d, 2**25, marks=pytest.mark.long) for d in ("compiled", "simpy")),
+        pytest.param("simpy", 20_000, marks=pytest.mark.long),
     ],
 )
 def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
@@ -204,7 +204,7 @@ def test_a_streamed_run_is_the_same(driver, part, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "again.nc"}
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("part", [2**25, 2000])
 def test_a_streamed_run_may_record_no_flow(part, tmp_path, monkeypatch):
     monkeypatch.setattr(read_out, "PART", part)
@@ -266,7 +266,7 @@ def test_an_unrecorded_flow_that_ends_is_summed_up(model):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux what is used")
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("streamed", [True, False])
 def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):
     """A run of 145 MB goes on where 75 MiB are left, which one in memory does not. Pages of files

@@ -55,7 +55,7 @@ def test_limited_slow_start_adds_half_of_max_ssthresh_per_round(max_ssthresh):
     assert steps == pytest.approx(max_ssthresh / 2, rel=0.1)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @EVERY_MODEL
 def test_limited_slow_start_loses_less(model):
     """On overflow at 666 packets, about what a round adds, not a window."""

@@ -12,7 +12,7 @@ import pytest
 
 import tcpcc as tc
 
-pytestmark = pytest.mark.papers
+pytestmark = pytest.mark.long
 
 NET = tc.dumbbell(rate="2 Mbps", delay="20 ms", buffer=20)
 

@@ -70,7 +70,7 @@ QUICK = ("vegas and jitter",)
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[] if n in QUICK else pytest.mark.papers) for n in WEAKNESSES],
+    [pytest.param(n, marks=[] if n in QUICK else pytest.mark.long) for n in WEAKNESSES],
 )
 def test_a_known_weakness_is_found(name):
     flow, harm, ranges, known = WEAKNESSES[name]

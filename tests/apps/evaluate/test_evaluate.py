@@ -66,7 +66,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=pytest.mark.papers) if c[:3] == "bbr" else c for c in PUBLISHED]
+    "case", [pytest.param(c, marks=pytest.mark.long) if c[:3] == "bbr" else c for c in PUBLISHED]
 )
 def test_published_weaknesses_and_strengths(case, by_section):
     name, section, words, verdict = PUBLISHED[case]

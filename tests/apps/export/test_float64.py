@@ -102,7 +102,7 @@ def test_an_operation_has_the_bits_of_the_cpu(soft, name):
     check_exact(soft, name, 100_000, 1)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXACT)
 def test_ten_million_pairs_have_the_bits_of_the_cpu(soft, name):
     for part in range(10):

@@ -62,7 +62,7 @@ def test_names_that_mean_something_else_in_c_are_changed(tmp_path, target):
     held([one], target(tmp_path, [one]), 100)
 
 
-LONG = pytest.mark.papers
+LONG = pytest.mark.long
 
 
 @needs_cc
@@ -71,8 +71,8 @@ LONG = pytest.mark.papers
     [
         (InC, 250),
         (InBPF, 100),
-        pytest.param(InC, 100_000, marks=LONG),
-        pytest.param(InBPF, 100_000, marks=LONG),
+        pytest.param(InC, 20_000, marks=LONG),
+        pytest.param(InBPF, 20_000, marks=LONG),
     ],
 )
 def test_all_controllers_have_pythons_bits(target, calls, tmp_path):

@@ -27,11 +27,11 @@ RULES = (
 
 
 FIRST = ("reno", "cubic", "vegas", "bbr", "westwood_rbe", "hybla")
-"""Controllers that `make test` compiles and loads too; `make papers` has all."""
+"""Controllers that `make test` compiles and loads too; `make long` has all."""
 
 
 @pytest.fixture(
-    params=[n if n in FIRST else pytest.param(n, marks=pytest.mark.papers) for n in CONTROLLERS]
+    params=[n if n in FIRST else pytest.param(n, marks=pytest.mark.long) for n in CONTROLLERS]
 )
 def exportable(request):
     """Name of a controller that BPF can have."""
@@ -151,7 +151,7 @@ ROUNDED = {"cubic": 0.01, "cubic_2008": 0.01, "hstcp": 0.02, "compound": 0.02, "
 
 
 @in_kernel
-@pytest.mark.parametrize("calls", [600, pytest.param(100_000, marks=pytest.mark.papers)])
+@pytest.mark.parametrize("calls", [600, pytest.param(20_000, marks=pytest.mark.long)])
 def test_rules_in_the_kernel_have_pythons_bits(object_of, exportable, calls):
     held = InKernel(object_of(exportable, "-DRULES_ONLY"))
     try:

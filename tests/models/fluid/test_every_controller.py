@@ -46,7 +46,7 @@ def is_near(packets, fluid):
     return abs(fluid - packets) <= np.maximum(0.1 * packets, [0, 0, 1, 2e-4])
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_most_values_of_all_controllers_are_those_of_packets():
     """Alone and beside NewReno."""

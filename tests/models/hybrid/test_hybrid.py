@@ -188,8 +188,8 @@ def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "tolerance"),
     [
-        pytest.param("RED, 100 NewReno", 0.04, marks=pytest.mark.papers),
-        pytest.param("RED, 100 CUBIC", 0.04, marks=pytest.mark.papers),
+        pytest.param("RED, 100 NewReno", 0.04, marks=pytest.mark.long),
+        pytest.param("RED, 100 CUBIC", 0.04, marks=pytest.mark.long),
         ("drop-tail, 100 NewReno", 0.05),
     ],
 )
@@ -218,7 +218,7 @@ SHARES = {  # of the foreground, means of twenty seeds: it loses a little too mu
 }
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHARES)
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
     """In the packet model the share is 1. The standard error of twenty seeds is at most 0.015."""
@@ -246,7 +246,7 @@ def vegas_queue(case, model):
     return float(run.data.queue[:, 0].sel(time=slice(9, None)).mean())
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_hundred_vegas_flows_queue_as_in_packets():
     """With the same start times, which determine the queue: seeds differ by 8 % and the models by
     5 % for one seed. So the means of four seeds should agree within three times 2.7 %. See
@@ -280,7 +280,7 @@ def test_one_more_doubling_of_an_early_vegas_flow_lengthens_the_queue_for_good(m
     assert np.mean([after / before for before, after in queues]) > 1.1
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_phase_effects_of_equal_packets_cause_more_losses():
     """Why drop-tail is compared with packets of mixed sizes: equal packets keep their order, so
     some flows win and others starve, and the same queue has a quarter more losses. A model without
@@ -316,7 +316,7 @@ def losses_in_front(case, model):
     return np.array([sum(sizes) / sent, len(sizes) / sent, np.mean(np.array(sizes) == 1)])
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_foreground_loss_bursts_are_as_in_packets():
     """The same loss rate, the same rate of loss events, and the same share of single losses."""
     from experiments.background import SCENARIOS, several_sizes
@@ -327,7 +327,7 @@ def test_foreground_loss_bursts_are_as_in_packets():
     assert hybrid == pytest.approx(packets, rel=0.2)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("controller", ["newreno", "cubic"])
 def test_packet_model_gives_the_refusal_ratio(controller):
     """Of the first packets of loss events, packets that directly follow another are five times as

@@ -11,7 +11,7 @@ from every_model import EVERY_MODEL, simulate_in
 import tcpcc as tc
 from experiments.red_fairness import scenarios
 
-pytestmark = pytest.mark.papers
+pytestmark = pytest.mark.long
 
 SEEDS = range(1, 21)
 MIXES = [(table, mix) for table, t in scenarios.TABLES.items() for mix in t.mixes]

@@ -223,15 +223,33 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("case", NETWORKS)
-def test_other_networks_have_the_bits_of_the_native_engine(chromium, tmp_path, case):
+QUICK = {"dumbbell", "parking lot, changes", "marks"}
+"""Networks of `make test`; `make long` has the others, since each page is compiled."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[] if name in QUICK else pytest.mark.long)
+        for name in ("dumbbell", *NETWORKS)
+    ],
+)
+def network(request, tmp_path_factory):
+    """The data of a page of a network, and its address."""
+    scenario = SCENARIO if request.param == "dumbbell" else NETWORKS[request.param]
+    data = PageData(choices(scenario, controllers=["cubic"], queues=["codel"]))
+    file = tmp_path_factory.mktemp("network") / "page.html"
+    file.write_text(text_of(data), encoding="utf-8")
+    return data, file.as_uri()
+
+
+def test_networks_have_the_bits_of_the_native_engine(chromium, network):
     """As they are; the first flow with CUBIC over CoDel; flows that start later."""
-    data = PageData(choices(NETWORKS[case], controllers=["cubic"], queues=["codel"]))
+    data, address = network
     of = data.choices
-    (tmp_path / "page.html").write_text(text_of(data), encoding="utf-8")
     page = chromium.new_page()
     complaints = listen(page)
-    page.goto((tmp_path / "page.html").as_uri())
+    page.goto(address)
     until(page, "Boolean(window.tcpcc)")
     first = of.controllers.index("cubic")
     rest = [flow["controller"] for flow in data.config["flows"][1:]]
@@ -255,14 +273,11 @@ LAYOUTS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["dumbbell", *NETWORKS])
-def test_the_page_lays_out_the_fluid_as_its_world(chromium, tmp_path, name):
+def test_the_page_lays_out_the_fluid_as_its_world(chromium, network):
     """Time step, delays in steps, tables, changes and queues, before the first step."""
-    scenario = SCENARIO if name == "dumbbell" else NETWORKS[name]
-    data = PageData(choices(scenario, controllers=[], queues=["codel"]))
-    (tmp_path / "page.html").write_text(text_of(data), encoding="utf-8")
+    data, address = network
     page = chromium.new_page()
-    page.goto((tmp_path / "page.html").as_uri())
+    page.goto(address)
     until(page, "Boolean(window.tcpcc)")
     for queue, values in product((0, 1), LAYOUTS):
         here = page.evaluate(
@@ -409,6 +424,7 @@ def test_the_map_shows_runs_of_the_fluid_model(page, data, address):
     assert page.evaluate("document.getElementById('map-canvas').ariaLabel").startswith("share of")
 
 
+@pytest.mark.long
 def test_a_notebook_exported_to_html_stays_alive(chromium, tmp_path):
     """The frame that `run.explore()` shows runs both models, and the map."""
     run = tc.simulate(SCENARIO.replace(duration=20), model="fluid")

@@ -67,7 +67,7 @@ coverage: $(READY)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort=cover
 
-# Every number of every paper, all seeds, and the notebooks. What `reproduce` keeps is not simulated
+# Every number of every paper (of one: PAPER=l4s), all seeds, and the notebooks. What `reproduce` keeps is not simulated
 # again, neither by tests nor by notebooks; so it comes first.
 PAPER ?=
 papers: $(READY)
@@ -75,7 +75,8 @@ papers: $(READY)
 	$(if $(PAPER),,$(BIN)/tcpcc reproduce variants > /dev/null)
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m papers -k "$(PAPER)"
 
-# Long runs that are no paper's: the battery, random programs, the kernel's senders, the site.
+# Long runs: the battery, random programs, the kernel's senders, the site, studies, and two seeds of
+# those numbers of the papers that `test` leaves out.
 long: $(READY)
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m long
 

@@ -46,7 +46,7 @@ STEPS = (
     Step(
         "six papers from packets and fluid",
         _command("--figures", "--scorecard", "docs/scorecard.md", "--readme", "README.md"),
-        (0.2, 8),
+        (0.2, 7),
         shows=True,
     ),
     Step(
@@ -54,7 +54,6 @@ STEPS = (
         _command("variants", "--figures", "--scorecard", "docs/variants.md"),
         (0.2,) * 12,
     ),
-    Step("BBR beside CUBIC on a test-bed", _command("bbr_cubic", "--figures"), (0.4,) * 5),
     Step("notebooks", _notebooks, (4,)),
 )
 

@@ -46,7 +46,7 @@ BUFFERS = (0.5, 1.0, 2.0, 4.0, 8.0)
 BOTTLENECKS = ("FIFO", "FIFO+ECN", "CoDel+ECN", "FQ+ECN", "FQ-CoDel", "DualPI2")
 RIVALS = ("CUBIC", "CUBIC ECN", "BBRv1")
 
-SEEDS = seeds_up_to(10)
+SEEDS = seeds_up_to(5)
 
 JITTER = 0.1
 """s; ten base RTTs."""
@@ -150,7 +150,6 @@ def cubic_runs() -> dict[Any, tc.Scenario]:
 
 DUALQ_RATES = (4, 12, 40, 120, 200)  # Mb/s
 DUALQ_RTTS = (5, 10, 20, 50, 100)  # ms
-DUALQ_SEEDS = seeds_up_to(5)
 PAIR_RATE = 40  # Mb/s
 PAIRS = (("Prague", "Reno"), ("DCTCP", "CUBIC"), ("DCTCP", "Reno"))
 WARM_UP = 15.0  # s, without which rates and the delay of the classic queue are measured
@@ -191,7 +190,7 @@ def dualq_runs() -> dict[Any, tc.Scenario]:
         (rate, rtt, seed): pair("Prague", "CUBIC", rate, rtt, seed)
         for rate in DUALQ_RATES
         for rtt in DUALQ_RTTS
-        for seed in DUALQ_SEEDS
+        for seed in SEEDS
     }
 
 
@@ -200,7 +199,7 @@ def pair_runs() -> dict[Any, tc.Scenario]:
         (scalable, classic, rtt, seed): pair(scalable, classic, PAIR_RATE, rtt, seed)
         for scalable, classic in PAIRS
         for rtt in DUALQ_RTTS
-        for seed in DUALQ_SEEDS
+        for seed in SEEDS
     }
 
 
@@ -235,5 +234,5 @@ def overload_runs() -> dict[Any, tc.Scenario]:
     return {
         (kind, seed): overload(*rates, seed)
         for kind, rates in UNRESPONSIVE.items()
-        for seed in DUALQ_SEEDS
+        for seed in SEEDS
     }

@@ -44,13 +44,13 @@ def test_a_few_points_are_those_stored(model):
     assert seconds > 0
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("model", tables.STORED)
-def test_every_fourth_point_of_the_sample_and_some_others_are_those_stored(model):
+def test_every_eighth_point_of_the_sample_and_some_others_are_those_stored(model):
     """`tcpcc reproduce bbr_cubic` compares the sample, `bbr_cubic all` all of them."""
     accepted = bbr_cubic.stored(model)
     others = [p for p in accepted if p.n not in scenarios.SAMPLE]
-    wanted = [*bbr_cubic.sample()[::4], *others[:: max(len(others) // 10, 1)]]
+    wanted = [*bbr_cubic.sample()[::8], *others[:: max(len(others) // 5, 1)]]
     found, _ = tables.simulated(wanted, model=model)
     assert set(found) <= set(accepted)
     assert tables.moved(found, accepted) == []
@@ -83,7 +83,7 @@ def test_the_median_distance_to_the_test_bed_is_at_most_6_percent_of_the_link(ne
     assert np.median(away) <= tables.DISTANCE
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_median_distance_of_five_seeds_in_the_smallest_network():
     points = [p for p in bbr_cubic.sample() if p.network == SMALL]
     medians = [
@@ -164,7 +164,7 @@ def test_a_kind_alone_fills_the_link_less_headers(n):
 
 
 @pytest.mark.parametrize(
-    "n", [2, *(pytest.param(n, marks=pytest.mark.papers) for n in (5, 10, 15))]
+    "n", [2, *(pytest.param(n, marks=pytest.mark.long) for n in (5, 10, 15))]
 )
 def test_the_sum_shows_by_how_much_bbr_is_ahead(n):
     """While one process sends alone, its data count beside 120 s of the other."""
@@ -196,7 +196,7 @@ def test_handshakes_wait_in_the_queue_of_the_first_process():
     assert 1.5 * rtts < scenarios.lead(SLOW, 5.0, 10) < 3 * rtts
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_receive_window_keeps_a_lone_cubic_flow_small():
     """With 49 BBR flows and no such limit CUBIC takes most of a link with a deep buffer."""
     theirs = told(SLOW, 50.0, 49)[0]
@@ -274,7 +274,7 @@ def test_wares_share_is_too_high_after_two_minutes_with_deep_buffers():
     assert min(high) > 0.1
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_the_share_rises_towards_wares_for_minutes():
     """The buffer is nearly full from the first minute on."""
     network = Network(100, 20)
@@ -338,7 +338,7 @@ def test_ecn_gives_one_bbr3_flow_most_of_what_five_cubic_flows_had():
     assert harm("100 Mb/s", "marks above BDP/4", "CUBIC") < 0.3
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_only_without_a_response_to_marks_bbr3_takes_nearly_all():
     """The claim of ANRW 2024, more than 99 %: CUBIC is left with its smallest windows."""
     with_response, without = (
@@ -362,7 +362,7 @@ def test_of_two_bbr3_flows_the_one_with_the_longer_rtt_gets_more_in_a_deep_buffe
     assert shallow < 0.5
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["BBRv1", "Copa", "Vegas", "Vivace"])
 def test_jitter_beyond_the_range_of_delays_is_unfair(kind):
     def ratio(multiple):

@@ -183,14 +183,14 @@ def share_of_bbr3(buffer, interval=None, **changes):
     return tc.simulate(case).goodput(600, case.duration).values[0] / 10e6
 
 
-@pytest.mark.papers
+@pytest.mark.long
 @pytest.mark.parametrize(("buffer", "draft", "rare"), [(16, 0.48, 0.77), (32, 0.25, 0.79)])
 def test_probe_rtt_half_as_often_gives_bbr3_three_quarters_of_a_deep_buffer(buffer, draft, rare):
     assert share_of_bbr3(buffer) == pytest.approx(draft, abs=0.03)
     assert share_of_bbr3(buffer, 10.0) == pytest.approx(rare, abs=0.03)
 
 
-@pytest.mark.papers
+@pytest.mark.long
 def test_three_times_the_duration_leaves_the_share_of_bbr3():
     assert share_of_bbr3(32, duration=3000) == pytest.approx(share_of_bbr3(32), abs=0.03)
 

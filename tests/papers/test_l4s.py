@@ -92,7 +92,7 @@ def test_with_single_packets_the_percentile_is_below_2_ms():
 
 @pytest.mark.parametrize("rate", [4, 12])
 def test_l4s_packets_are_dropped_in_the_first_seconds_only(rate):
-    runs = [tc.simulate(s.pair("Prague", "CUBIC", rate, 100, seed)) for seed in s.DUALQ_SEEDS]
+    runs = [tc.simulate(s.pair("Prague", "CUBIC", rate, 100, seed)) for seed in s.SEEDS]
     dropped = [run.data["dropped"].isel(flow=0) for run in runs]
     assert sum(float(each.sum()) for each in dropped) > 0
     for each, run in zip(dropped, runs, strict=True):
@@ -102,7 +102,7 @@ def test_l4s_packets_are_dropped_in_the_first_seconds_only(rate):
 
 
 def test_at_4_mbps_the_queue_is_in_overload_for_moments():
-    runs = [tc.simulate(s.pair("Prague", "CUBIC", 4, 20, seed)) for seed in s.DUALQ_SEEDS]
+    runs = [tc.simulate(s.pair("Prague", "CUBIC", 4, 20, seed)) for seed in s.SEEDS]
     for run in runs:
         prague = run.data.isel(flow=0)
         assert 0 < float(prague["dropped"].sum()) < 2e-3 * float(prague["sent"].sum())

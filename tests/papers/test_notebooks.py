@@ -18,13 +18,13 @@ from experiments.records import (
 )
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-STUDIES = {"bbr_cubic", "ifip25", "pam25", "variants"}
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def mark_of(path):
-    """A paper's or a study's notebook takes the numbers of all seeds, which `make papers` has."""
-    return "papers" if path.stem in STUDIES | set(harness.papers()) else "long"
+    """A notebook of the papers or of variants takes numbers of all seeds, which `make papers` has;
+    the other studies show what is stored."""
+    return "papers" if path.stem in {"variants", *harness.papers()} else "long"
 
 
 def told(cell):

@@ -163,9 +163,7 @@ def test_a_kind_alone_fills_the_link_less_headers(n):
     assert theirs.sum() == pytest.approx(1448 / 1514, abs=2e-3)
 
 
-@pytest.mark.parametrize(
-    "n", [2, *(pytest.param(n, marks=pytest.mark.long) for n in (5, 10, 15))]
-)
+@pytest.mark.parametrize("n", [2, *(pytest.param(n, marks=pytest.mark.long) for n in (5, 10, 15))])
 def test_the_sum_shows_by_how_much_bbr_is_ahead(n):
     """While one process sends alone, its data count beside 120 s of the other."""
     ours, theirs = goodput(SLOW, 5.0, n).sum(), told(SLOW, 5.0, n).sum()

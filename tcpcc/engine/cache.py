@@ -5,6 +5,8 @@ process-wide setting that all threads share. Here every function has its own fol
 hash of all source code that it uses. If several processes need the same function at once, the first
 one compiles it and the others load the result. A damaged file is compiled again.
 
+What else takes long to compile is kept in files (`stored`).
+
 Whoever can write these files decides what the process runs. Only the user and root may.
 """
 
@@ -24,9 +26,11 @@ from typing import Any
 import filelock
 import platformdirs
 
+from tcpcc.engine.framing import digest
 from tcpcc.engine.private import keep
 from tcpcc.engine.source import module_digest
 from tcpcc.errors import CacheWarning, TcpccError, warn
+from tcpcc.files import whole_file
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +93,40 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
         return dispatcher
     keep(dispatcher, place, prepare, partial(_serialized, lock=place / "lock"), _cannot_write)
     return dispatcher
+
+
+def stored(name: str, make: Callable[[], bytes]) -> bytes:
+    """What `make` returns, or what it returned when it was last called for this name.
+
+    The newest `_KEEP` are kept in the folder "made". Each file begins with a checksum of the rest
+    and of its name; a damaged one is made again. A cache that cannot be written gives a warning.
+
+    Raises:
+        TcpccError: others than the user and root can write in the cache.
+    """
+    folder = _root() / "made"
+    file = folder / name
+    try:
+        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+        for directory in (folder.parent, folder):
+            _refuse_if_others_can_write(directory)
+        if file.exists():
+            checksum, _, content = file.read_bytes().partition(b"\n")
+            if checksum.decode("ascii", "replace") == digest(name, content):
+                return content
+    except OSError as error:
+        _cannot_write(error)
+        return make()
+    content = make()
+    try:
+        with whole_file(file) as part:
+            part.write_bytes(digest(name, content).encode() + b"\n" + content)
+        newest = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in newest[_KEEP:]:
+            old.unlink(missing_ok=True)
+    except OSError as error:
+        _cannot_write(error)
+    return content
 
 
 def _refuse_if_others_can_write(folder: Path) -> None:

@@ -12,7 +12,7 @@ and the like, which each system's library rounds differently (:mod:`tcpcc.engine
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,8 @@ import llvmlite.binding as llvm
 from numba import types
 
 from tcpcc.engine import elementary
+from tcpcc.engine.cache import stored
+from tcpcc.engine.framing import digest
 from tcpcc.engine.machine import rule_at
 from tcpcc.engine.private import llvm_module
 from tcpcc.errors import TcpccError
@@ -74,7 +76,7 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
     Raises:
         TcpccError: a rule calls a function that no module has, or this LLVM has no WebAssembly.
     """
-    machine = target()
+    target()
     made = [_overload(entry, tuple(_TYPES[t] for t in takes)) for entry, takes in entries]
     made += [rule_at(address) for address in rules]
     maths = {
@@ -89,7 +91,15 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
     for _, part in parts[1:]:
         whole.link_in(part)
     roots, inner = names[: len(made)], dict(zip(maths, names[len(made) :], strict=True))
-    module = llvm.parse_assembly(_text(str(whole), roots, inner))
+    text = _text(str(whole), roots, inner)
+    name = digest(text, FEATURES, *maths, repr(llvm.llvm_version_info))
+    return stored(f"{name[:32]}.wasm", lambda: _emitted(text, maths))
+
+
+def _emitted(text: str, maths: Iterable[str]) -> bytes:
+    """The module of an LLVM code that defines these mathematical functions."""
+    machine = target()
+    module = llvm.parse_assembly(text)
     module.triple, module.data_layout = TARGET, str(machine.target_data)
     kept = {ROOTS, "sqrt", *maths}
     for value in (*module.functions, *module.global_variables):

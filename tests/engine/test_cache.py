@@ -315,3 +315,62 @@ def test_the_command_says_so_in_one_line(command, root, tmp_path):
     (line,) = out.stderr.splitlines()
     assert "can be written by others" in line
     assert not [*root.iterdir()]
+
+
+# What is kept in files, such as a page's module
+
+
+def kept(name="a.wasm", content=b"made"):
+    """What the cache gives, and whether it was made for that."""
+    made = []
+    return cache.stored(name, lambda: made.append(1) or content), bool(made)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_kept_file_is_made_once_and_again_if_it_is_damaged(damage, root):
+    assert kept() == (b"made", True)
+    assert kept() == (b"made", False)
+    file = root / "made" / "a.wasm"
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
+    assert kept() == (b"made", True)
+    assert kept() == (b"made", False)
+
+
+def test_a_kept_file_of_another_name_is_not_taken(root):
+    kept("a", b"first")
+    kept("b", b"second")
+    shutil.copy(root / "made" / "a", root / "made" / "b")
+    assert kept("b", b"second") == (b"second", True)
+
+
+def test_the_newest_files_are_kept(root):
+    for k in range(cache._KEEP + 3):
+        kept(str(k))
+        os.utime(root / "made" / str(k), (k, k))
+    kept("last")
+    names = {file.name for file in (root / "made").iterdir()}
+    assert names == {*(str(k) for k in range(4, cache._KEEP + 3)), "last"}
+
+
+def test_without_a_place_for_files_they_are_made_each_time(root):
+    root.write_text("a file")
+    with pytest.warns(CacheWarning, match="each process compiles it again"):
+        assert kept() == (b"made", True)
+    assert kept() == (b"made", True)
+
+
+@posix_only
+def test_files_that_others_can_write_are_refused(root):
+    kept()
+    (root / "made").chmod(0o777)
+    with pytest.raises(TcpccError, match="can be written by others"):
+        kept()
+
+
+def test_what_cannot_be_made_is_not_kept(root):
+    def fails():
+        raise TcpccError("a rule calls cos")
+
+    with pytest.raises(TcpccError, match="calls cos"):
+        cache.stored("a", fails)
+    assert kept("a") == (b"made", True)

@@ -107,8 +107,8 @@ def stored(name: str, make: Callable[[], bytes]) -> bytes:
     folder = _root() / "made"
     file = folder / name
     try:
-        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
         for directory in (folder.parent, folder):
+            directory.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
             _refuse_if_others_can_write(directory)
         if file.exists():
             checksum, _, content = file.read_bytes().partition(b"\n")
@@ -121,11 +121,12 @@ def stored(name: str, make: Callable[[], bytes]) -> bytes:
     try:
         with whole_file(file) as part:
             part.write_bytes(digest(name, content).encode() + b"\n" + content)
+    except OSError as error:
+        _cannot_write(error)
+    with suppress(OSError):  # another process may remove them, too
         newest = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in newest[_KEEP:]:
             old.unlink(missing_ok=True)
-    except OSError as error:
-        _cannot_write(error)
     return content
 
 

@@ -367,6 +367,16 @@ def test_files_that_others_can_write_are_refused(root):
         kept()
 
 
+@posix_only
+def test_the_folder_of_kept_files_is_the_users_only(root):
+    before = os.umask(0o002)
+    try:
+        kept()
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (root, root / "made")] == [0o700] * 2
+
+
 def test_what_cannot_be_made_is_not_kept(root):
     def fails():
         raise TcpccError("a rule calls cos")

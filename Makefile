@@ -67,8 +67,8 @@ coverage: $(READY)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort=cover
 
-# Every number of every paper (of one: PAPER=l4s), all seeds, and the notebooks. What `reproduce` keeps is not simulated
-# again, neither by tests nor by notebooks; so it comes first.
+# Every number of every paper (of one: PAPER=l4s), all seeds, and the notebooks. What `reproduce`
+# keeps is not simulated again, neither by tests nor by notebooks; so it comes first.
 PAPER ?=
 papers: $(READY)
 	$(BIN)/tcpcc reproduce $(PAPER) > /dev/null

@@ -46,9 +46,11 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
     others = [mark for mark in ("papers", "long") if mark not in config.option.markexpr]
-    left = [item for item in items if any(map(item.get_closest_marker, others))]
+    chosen, left = [], []
+    for item in items:
+        (left if any(map(item.get_closest_marker, others)) else chosen).append(item)
     config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in left]
+    items[:] = chosen
 
 
 @pytest.fixture(scope="module", autouse=True)

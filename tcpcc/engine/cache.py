@@ -34,7 +34,7 @@ from tcpcc.files import whole_file
 
 _log = logging.getLogger(__name__)
 
-_KEEP = 32  # folders kept: the newest ones, so that an upgrade does not fill the disk
+_KEEP = 32  # the newest folders, and files of `stored`: an upgrade does not fill the disk
 
 
 def _root() -> Path:

@@ -12,7 +12,7 @@ and the like, which each system's library rounds differently (:mod:`tcpcc.engine
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from tcpcc.engine.cache import stored
 from tcpcc.engine.framing import digest
 from tcpcc.engine.machine import rule_at
 from tcpcc.engine.private import llvm_module
+from tcpcc.engine.source import module_digest
 from tcpcc.errors import TcpccError
 
 TARGET = "wasm32-unknown-unknown"
@@ -76,7 +77,7 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
     Raises:
         TcpccError: a rule calls a function that no module has, or this LLVM has no WebAssembly.
     """
-    target()
+    target()  # refuses at once
     made = [_overload(entry, tuple(_TYPES[t] for t in takes)) for entry, takes in entries]
     made += [rule_at(address) for address in rules]
     maths = {
@@ -92,16 +93,16 @@ def build(entries: Sequence[tuple[Any, tuple[type, ...]]], rules: Sequence[int])
         whole.link_in(part)
     roots, inner = names[: len(made)], dict(zip(maths, names[len(made) :], strict=True))
     text = _text(str(whole), roots, inner)
-    name = digest(text, FEATURES, *maths, repr(llvm.llvm_version_info))
-    return stored(f"{name[:32]}.wasm", lambda: _emitted(text, maths))
+    name = digest(text, module_digest(__name__), repr(llvm.llvm_version_info))
+    return stored(f"{name[:32]}.wasm", lambda: _emitted(text))
 
 
-def _emitted(text: str, maths: Iterable[str]) -> bytes:
-    """The module of an LLVM code that defines these mathematical functions."""
+def _emitted(text: str) -> bytes:
+    """The module of this LLVM code."""
     machine = target()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = TARGET, str(machine.target_data)
-    kept = {ROOTS, "sqrt", *maths}
+    kept = {ROOTS, "sqrt", *elementary.FUNCTIONS}
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration:
             value.linkage = "external" if value.name in kept else "internal"

@@ -11,7 +11,9 @@ from tcpcc.apps.browser import choices, control
 from tcpcc.apps.browser.memory_image import FIRST, Snapshot
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.cli import main
+from tcpcc.engine import wasm
 from tcpcc.errors import ScenarioWarning
+from tcpcc.models.fluid.fluid_step import run_steps
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -153,6 +155,18 @@ def test_interpreted_rules_are_refused(monkeypatch):
     monkeypatch.setattr("tcpcc.apps.browser.INTERPRETED", True)
     with pytest.raises(tc.TcpccError, match="NUMBA_DISABLE_JIT is set"):
         tc.to_html(SCENARIO)
+
+
+def test_a_module_is_kept_under_a_name_of_its_code_and_of_what_emits_it(monkeypatch):
+    names = []
+    monkeypatch.setattr(wasm, "stored", lambda name, make: names.append(name) or b"")
+    entries = [(run_steps, (int, int, int))]
+    for _ in range(2):
+        wasm.build(entries, [])
+    monkeypatch.setattr(wasm, "module_digest", lambda name: "of an edited module")
+    wasm.build(entries, [])
+    monkeypatch.undo()
+    assert names[0] == names[1] != names[2]
 
 
 def test_a_notebook_shows_the_page(tmp_path):

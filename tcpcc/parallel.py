@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache as once
+from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.bars import bar
@@ -262,10 +264,11 @@ class Simulations:
         parallel = Parallel(n_jobs=self._jobs, prefer=self._prefer, return_as=return_as)
         threads = getattr(backend, "uses_threads", False)
         silent = [] if threads else _silenced()
+        pack = _Packer()
         jobs = (
             delayed(_one)(
                 key,
-                self._scenarios[key] if threads else _packed(self._scenarios[key]),
+                self._scenarios[key] if threads else pack(self._scenarios[key]),
                 self._models[key],
                 self._options,
                 self._places[key],
@@ -329,7 +332,7 @@ def _silenced() -> list[type[Warning]]:
 
 def _one(
     key: int,
-    work: Scenario | bytes,
+    work: Scenario | Packed,
     model: str,
     options: dict[str, Any],
     place: Path | None,
@@ -343,7 +346,7 @@ def _one(
     for category in silent:
         warnings.simplefilter("ignore", category)
     try:
-        scenario = _unpacked(work, sweep_id[0]) if isinstance(work, bytes) else work
+        scenario = _unpacked(work, sweep_id[0]) if isinstance(work, tuple) else work
         run = models.simulate(scenario, model=model, **options)
     except Exception as error:
         return key, error, None
@@ -357,41 +360,76 @@ def _one(
     return key, run, None
 
 
-def _packed(scenario: Scenario) -> bytes:
-    """A scenario and its registered definitions for another process.
+Packed = tuple[bytes, bytes]
+"""A scenario, and its registered definitions."""
 
-    Rules go by value, since the process cannot import a notebook or the user's file.
+
+class _Packer:
+    """Packs scenarios for other processes.
+
+    Rules go by value, since the process cannot import a notebook or the user's file. Definitions
+    are packed once, although many scenarios use them.
     """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Definition, ...], tuple[list[ModuleType], bytes]] = {}
+
+    def __call__(self, scenario: Scenario) -> Packed:
+        used = tuple(definitions(scenario))
+        if used not in self._known:
+            own = _modules_of(used)
+            self._known[used] = own, _by_value(own, _registered(scenario))
+        own, registered = self._known[used]
+        return _by_value(own, scenario), registered
+
+
+def _modules_of(used: Iterable[Definition]) -> list[ModuleType]:
+    """Modules of the rules that another process cannot import."""
     import cloudpickle
 
     names = {
         getattr(getattr(definition, setting.name), "__module__", None)
-        for definition in definitions(scenario)
+        for definition in used
         for setting in fields(definition)
     }
     by_value = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
-    own = [
+    return [
         sys.modules[name] for name in names - by_value
         if name in sys.modules and name.partition(".")[0] not in ("tcpcc", "builtins")
     ]  # fmt: skip
-    for module in own:
+
+
+def _by_value(modules: Sequence[ModuleType], what: Any) -> bytes:
+    """Pickled, with what these modules define."""
+    import cloudpickle
+
+    for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
-        data: bytes = cloudpickle.dumps((scenario, _registered(scenario)))
+        data: bytes = cloudpickle.dumps(what)
     finally:
-        for module in own:
+        for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
     return data
 
 
-def _unpacked(data: bytes, process: int) -> Scenario:
+def _unpacked(packed: Packed, process: int) -> Scenario:
     """The scenario; a process other than the one that packed it registers its definitions."""
     from tcpcc.definition import register
 
-    scenario, used = pickle.loads(data)
-    for definition in used if os.getpid() != process else ():
-        register(definition)
-    return scenario
+    scenario, registered = packed
+    if os.getpid() != process:
+        for definition in _definitions_in(registered):
+            register(definition)
+    unpacked: Scenario = pickle.loads(scenario)
+    return unpacked
+
+
+@lru_cache(maxsize=64)
+def _definitions_in(registered: bytes) -> list[Definition]:
+    """The same objects for all scenarios with them, since models keep what they have compiled."""
+    found: list[Definition] = pickle.loads(registered)
+    return found
 
 
 def _registered(scenario: Scenario) -> list[Definition]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -294,11 +295,9 @@ def dataset(
         variables |= _totals(everyone, totals)
     return xr.Dataset(
         variables,
-        coords={
-            "time": ("time", ends, {"long_name": "end of the bin", "units": "s"}),
-            "flow": np.array([row.name for row in rows], dtype=str),
-            "link": np.array([link.name for link in links], dtype=str),
-        },
+        coords=_coordinates(
+            ends.tobytes(), tuple(row.name for row in rows), tuple(link.name for link in links)
+        ),
         attrs={
             "format": FORMAT,
             "model": model,
@@ -312,6 +311,24 @@ def dataset(
             "cpu_seconds": float(cpu_seconds),
         },
     )
+
+
+@lru_cache(maxsize=8)
+def _coordinates(ends: bytes, flows: tuple[str, ...], links: tuple[str, ...]) -> xr.Coordinates:
+    """Coordinates of a record; runs that have the same share their indexes.
+
+    Args:
+        ends: the ends of the bins, s, as the bytes of an array.
+        flows, links: names.
+    """
+    import xarray as xr
+
+    coords = {
+        "time": ("time", np.frombuffer(ends), {"long_name": "end of the bin", "units": "s"}),
+        "flow": np.array(flows, dtype=str),
+        "link": np.array(links, dtype=str),
+    }
+    return xr.Dataset(coords=coords).coords
 
 
 def _owners(name: str, rows: Sequence[ResolvedFlow]) -> dict[str, State]:

@@ -68,7 +68,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import tomli_w
@@ -269,6 +269,11 @@ def _inline(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(k)} = {_inline(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(_inline(member) for member in value) + "]"
+    return _scalar(value)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _scalar(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     return tomli_w.dumps({"v": value}).removeprefix("v = ").removesuffix("\n")

@@ -130,7 +130,7 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
     own = own_controller(1)
     case = factories.scenario([Flow("own")], duration=1.0)
     assert own in module._registered(case)
-    packed = module._packed(case)
+    packed = module._Packer()(case)
     fresh = {name: c for name, c in CONTROLLERS._known.items() if name != "own"}
     monkeypatch.setattr(CONTROLLERS, "_known", fresh)
     with pytest.raises(ScenarioError, match="unknown controller 'own'"):
@@ -151,7 +151,7 @@ def test_rules_of_a_file_reach_a_process_that_cannot_import_it(tmp_path, monkeyp
     spec.loader.exec_module(mine)
     rules = {"on_ack": mine.grow, "on_loss": mine.grow, "on_timeout": mine.grow}
     case = factories.scenario([Flow(Controller(name="of_a_file", summary="", **rules))])
-    packed = module._packed(case)
+    packed = module._Packer()(case)
     monkeypatch.delitem(sys.modules, file.stem)
     flow = module._unpacked(packed, os.getpid()).flows[0]
     assert flow.definition.on_ack.__globals__["window"]() == 7.0

@@ -10,7 +10,7 @@ OLDEST := .oldest
 IN_PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: setup reproduce accept test pytest coverage papers long mutants fuzz fuzz-programs oldest lint league bench docs release clean
+.PHONY: setup reproduce notebooks accept test pytest coverage papers long mutants fuzz fuzz-programs oldest lint league bench docs release clean
 
 setup: $(READY)
 
@@ -32,10 +32,14 @@ $(REPRODUCING): pyproject.toml
 	$(call install,reproduce,800 MB,one minute)
 	@touch $@
 
-# Every table and figure from both models, the scorecard, the notebooks with their outputs.
+# Every table and figure of the papers from both models, the scorecard, their notebooks with outputs.
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
 	@$(BIN)/python -m experiments.everything
+
+# All notebooks with their outputs: those of the papers, and the tutorials, models, kernel, test-beds.
+notebooks: $(READY)
+	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
 
 # The numbers and verdicts that tests hold every run to, first those of all seeds, then the sample of
 # a few, and all that shows them; `git diff experiments/data` shows what moved. After causes have been
@@ -51,7 +55,7 @@ accept: $(READY)
 	$(BIN)/tcpcc reproduce pam25 --accept --figures
 	$(BIN)/python -m experiments.response
 	$(BIN)/python -m experiments.fluid_page
-	TCPCC_QUICK=0 $(BIN)/python -m experiments.execute $(NOTEBOOKS)
+	$(MAKE) --no-print-directory notebooks
 
 # All tests; of the papers' numbers the first few seeds. Lint takes one processor, tests take all.
 test: $(READY)

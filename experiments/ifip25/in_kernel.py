@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from numpy.typing import NDArray
 
 import tcpcc as tc
 from experiments.ifip25 import scenarios as s
@@ -40,12 +41,15 @@ def of_kernel(one: Case, seed: int) -> dict[str, float]:
     """The kernel's numbers in the measured time; ``late`` is the path's mean lateness, ms."""
     run = record.record(one, seed=seed)
     edges = 1e3 * np.array(s.MEASURED)
-    delivered, drops = [], 0
-    for flow in run["flows"]:
-        total = np.interp(edges, np.cumsum(flow["time"]), np.cumsum(flow["delivered"]))
+    delivered, drops, waits = [], 0, []
+    for flow, base in zip(run["flows"], _base_rtts(one), strict=True):
+        times = np.cumsum(flow["time"])
+        total = np.interp(edges, times, np.cumsum(flow["delivered"]))
         delivered.append(total[1] - total[0])
         drops += sum(edges[0] <= at < edges[1] for at in flow["drops"])
-    return _numbers(np.array(delivered), drops) | {"late": run["late_mean"]}
+        early = (times > 1e3 * s.QUEUE_MEASURED[0]) & (times <= 1e3 * s.QUEUE_MEASURED[1])
+        waits.append(1e-4 * np.mean(np.array(flow["rtt"])[early]) - base)
+    return _numbers(one, np.array(delivered), drops, np.array(waits)) | {"late": run["late_mean"]}
 
 
 def of_packets(one: Case, seed: int) -> dict[str, float]:
@@ -53,15 +57,27 @@ def of_packets(one: Case, seed: int) -> dict[str, float]:
     processing = 8 * s.PACKET / (s.TEN.rate * 1e6)
     run = tc.simulate(scenario(one, seed=seed, processing=processing, rwnd=s.WINDOW))
     measured = run.data[["delivered", "drops"]].sel(time=slice(*s.MEASURED)).sum("time")
-    return _numbers(measured["delivered"].values, float(measured["drops"].sum()))
+    rtts = run.data["rtt"].sel(time=slice(*s.QUEUE_MEASURED)).mean("time").values
+    waits = rtts - _base_rtts(one)
+    return _numbers(one, measured["delivered"].values, float(measured["drops"].sum()), waits)
 
 
-def _numbers(delivered: np.ndarray, drops: float) -> dict[str, float]:
-    """Jain's index, the share of the first algorithm, and drops per delivered packet, %."""
+def _base_rtts(one: Case) -> np.ndarray:
+    """Of each flow without a queue, s."""
+    return 2 * one.delay + np.array(one.longer) + 8 * PACKET / one.rate
+
+
+def _numbers(
+    one: Case, delivered: np.ndarray, drops: float, waits: NDArray[np.float64]
+) -> dict[str, float]:
+    """Jain's index, the share of the first algorithm, drops per delivered packet and, early in the
+    run, the mean wait (`waits`: of each flow, s) as a share of a full buffer's, both in %."""
+    full = 8 * PACKET * one.buffer / one.rate
     return {
         "jain": jain_index(delivered),
         "share": float(delivered[: s.EACH].sum() / delivered.sum()),
         "loss": 100 * drops / float(delivered.sum()),
+        "filled": 100 * float(np.mean(waits)) / full,
     }
 
 

@@ -1,11 +1,10 @@
 """Tables of docs/fluid.md, fluid beside packets: ``python -m experiments.fluid_page``.
 
-Writes each table into the page, below the comment that names it. A CPU minute.
+Writes each table into the page, between the comments that name it. A CPU minute.
 """
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,9 +21,11 @@ from experiments.red_fairness.scenarios import dumbbell, flow
 from experiments.variants.measures import of_beside_reno
 from experiments.variants.networks import NETWORKS, PHASES, beside_reno
 from tcpcc.errors import ModelWarning
+from tcpcc.files import write_between
 from tcpcc.queues import QUEUES, QueueSpec
 
 PAGE = Path(__file__).parents[1] / "docs" / "fluid.md"
+COMMAND = "python -m experiments.fluid_page"
 RATE, DELAY, PIPE = 20e6, 0.03, 150  # b/s, s, packets
 
 Measure = Callable[[tc.Run], float]
@@ -363,14 +364,9 @@ TABLES = {
 
 def main() -> None:
     """Write all tables."""
-    text = PAGE.read_text(encoding="utf-8")
     for name, table in TABLES.items():
-        place = re.compile(rf"(<!-- {name}: .*? -->\n\n)(?:\|.*\n)*")
-        lines = "\n".join(table())
-        if not (found := place.search(text)):
-            raise LookupError(f"{PAGE}: no place for {name}")
-        text = text[: found.end(1)] + lines + "\n" + text[found.end() :]
-    PAGE.write_text(text, encoding="utf-8")
+        marks = f"<!-- {name}: written by {COMMAND} -->", f"<!-- end of {name} -->"
+        write_between(PAGE, marks, "\n".join(table()))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from experiments.records import (
     grade,
     needs_cause,
 )
+from tcpcc.files import write_between
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,15 +211,9 @@ def write_summary(records: Sequence[Record], path: Path) -> None:
     """Replace the text between `MARKS` in a file by `overview_markdown`.
 
     Raises:
-        ValueError: the file does not have each mark once.
+        TcpccError: the file does not have each mark once.
     """
-    text = path.read_text(encoding="utf-8")
-    if any(text.count(mark) != 1 for mark in MARKS):
-        raise ValueError(f"{path}: must have {MARKS[0]!r} and {MARKS[1]!r} once each")
-    before, rest = text.split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    table = overview_markdown(records, "notebooks/{}.ipynb")
-    path.write_text("\n\n".join([before + MARKS[0], table, MARKS[1]]) + after, encoding="utf-8")
+    write_between(path, MARKS, overview_markdown(records, "notebooks/{}.ipynb"))
 
 
 def overview(records: Sequence[Record]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import TcpccError
-from tcpcc.files import whole_file
+from tcpcc.files import write_between
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,11 +171,4 @@ def write_readme(table: pd.DataFrame, path: Path) -> None:
     """
     if table["ns-2 k/s"].isna().any():
         raise TcpccError("bench --readme: needs ns-2 (the program ns) and a checkout of tcpcc")
-    text = path.read_text() if path.is_file() else ""
-    if not all(mark in text for mark in MARKS):
-        raise TcpccError(f"bench --readme: {path}: has no line {MARKS[0]!r}")
-    before, rest = text.split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    text = f"{before}{MARKS[0]}\n\n{readme_table(table)}\n\n{MARKS[1]}{after}"
-    with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_between(path, MARKS, readme_table(table))

@@ -1,4 +1,5 @@
-"""Atomic writing of files: a file is complete or absent. Files of killed processes are removed."""
+"""Atomic writing of files: a file is complete or absent. Files of killed processes are removed.
+The generated part of a page is between two marks."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from platform import node
 
 import psutil
+
+from tcpcc.errors import TcpccError
 
 _HOST = f"{zlib.crc32(node().encode()):08x}"
 _PART = re.compile(r"\..*\.([0-9a-f]{8})-(\d+)-[0-9a-f]{8}\.part")
@@ -86,6 +89,27 @@ def check_target(path: str | os.PathLike[str]) -> None:
         raise type(error)(f"{target}: cannot be written: {error.strerror}") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def around(path: Path, marks: Sequence[str]) -> tuple[str, str]:
+    """The text of a file up to the end of the first of two marks, and from the second one on.
+
+    Raises:
+        TcpccError: the file does not have each mark once.
+    """
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    begin, end = marks
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise TcpccError(f"{path}: must have the lines {begin!r} and {end!r} once each")
+    before, _, rest = text.partition(begin)
+    return before + begin, end + rest.partition(end)[2]
+
+
+def write_between(path: Path, marks: Sequence[str], text: str) -> None:
+    """Replace what a file has between two marks; errors as in `around`."""
+    before, after = around(path, marks)
+    with whole_file(path) as part:
+        part.write_text(f"{before}\n\n{text}\n\n{after}", encoding="utf-8")
 
 
 def clean(folder: Path) -> None:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc import bench
-from tcpcc.errors import TcpccError
-from tcpcc.files import whole_file
+from tcpcc.files import write_between
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,24 +208,7 @@ def events() -> str:
     return "\n".join(lines)
 
 
-def text_of(page: Path) -> str:
-    """The text of a page.
-
-    Raises:
-        TcpccError: it has no marks to write between.
-    """
-    text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    if not all(mark in text for mark in MARKS):
-        raise TcpccError(f"bench --precision: {page}: has no line {MARKS[0]!r}")
-    return text
-
-
 def write_page(table: pd.DataFrame, page: Path) -> None:
     """Write the tables between the marks in `page`, and the figure beside it."""
-    before, rest = text_of(page).split(MARKS[0])
-    after = rest.split(MARKS[1])[1]
-    filled = f"{tables(table)}\n## Events\n\n{events()}\n"
-    text = f"{before}{MARKS[0]}\n\n{filled}\n{MARKS[1]}{after}"
-    with whole_file(page) as part:
-        part.write_text(text, encoding="utf-8")
+    write_between(page, MARKS, f"{tables(table)}\n## Events\n\n{events()}")
     draw(table).savefig(page.with_suffix(".png"), dpi=160)

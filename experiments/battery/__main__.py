@@ -23,6 +23,7 @@ from experiments.battery.measures import lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, phase_free
 from experiments.published import DATA
 from tcpcc.errors import ModelWarning
+from tcpcc.files import write_between
 
 STORED = DATA / "battery.csv"
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -162,13 +163,7 @@ def page_tables(table: pd.DataFrame) -> str:
     return "\n\n".join(parts)
 
 
-BEGIN, END = "<!-- battery -->", "<!-- end of battery -->"
-
-
-def with_tables(page: str, table: pd.DataFrame) -> str:
-    """The page with `page_tables` between its marks."""
-    head, rest = page.split(BEGIN)
-    return f"{head}{BEGIN}\n{page_tables(table)}\n{END}{rest.split(END)[1]}"
+MARKS = ("<!-- battery -->", "<!-- end of battery -->")
 
 
 def main(arguments: list[str]) -> None:
@@ -202,7 +197,7 @@ def main(arguments: list[str]) -> None:
             if options.list:
                 print(f"\noff:\n{worst(verdicts).to_string(index=False)}")
     if options.docs:
-        PAGE.write_text(with_tables(PAGE.read_text(), stored()))
+        write_between(PAGE, MARKS, page_tables(stored()))
 
 
 if __name__ == "__main__":

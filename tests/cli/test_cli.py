@@ -453,7 +453,7 @@ def test_the_speeds_of_the_readme_are_written_by_the_command(monkeypatch, tmp_pa
     monkeypatch.setattr(bench, "has_ns2", lambda: True)
     monkeypatch.chdir(tmp_path)
     assert run("bench", "--readme") != 0
-    assert "README.md: has no line" in capsys.readouterr().err
+    assert "README.md: must have the lines" in capsys.readouterr().err
     committed = (Path(__file__).parents[2] / "README.md").read_text()
     (tmp_path / "README.md").write_text(committed)
     assert run("bench", "--readme") == 0

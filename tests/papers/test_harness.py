@@ -17,7 +17,7 @@ from experiments.measured import Measured, completed
 from experiments.published import Cause, Cell, Claim, Tolerance
 from experiments.records import agree, grade, judge, record
 from experiments.seeds import means, over_seeds
-from tcpcc.errors import ScenarioError
+from tcpcc.errors import ScenarioError, TcpccError
 
 NUMBER = st.floats(-1e6, 1e6)
 PAPERS = experiments.papers()
@@ -724,7 +724,7 @@ def test_the_summary_is_renewed_between_its_marks(records, tmp_path):
         assert "stale" not in text
         assert text.count(report.overview_markdown(records, "notebooks/{}.ipynb")) == 1
     page.write_text("no marks")
-    with pytest.raises(ValueError, match="must have"):
+    with pytest.raises(TcpccError, match="must have"):
         experiments.write_summary(records, page)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tcpcc.cli.printing import plain_table
 from tcpcc.errors import ScenarioError
+from tcpcc.files import around
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
         raise ScenarioError("--page: needs --precision")
     if options.precision:
         if options.page:
-            precision.text_of(options.page)
+            around(options.page, precision.MARKS)
         table = precision.measure(report=lambda line: print(line, file=sys.stderr))
         print(plain_table(table))
         if options.page:

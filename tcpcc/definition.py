@@ -12,6 +12,7 @@ import numbers
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, replace
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -438,6 +439,9 @@ def module_of(registry: Registry[Any], name: str) -> None:
             if attribute.startswith("_") or not hasattr(Registry, attribute):
                 raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
             return getattr(registry, attribute)
+
+        def __reduce__(self) -> Any:  # cloudpickle knows plain modules only
+            return import_module, (name,)
 
     for method in ("__call__", "__getitem__", "__contains__", "__iter__", "__len__"):
         bound = getattr(registry, method)

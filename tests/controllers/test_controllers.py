@@ -1,9 +1,11 @@
 """Every rule of every controller against its equation, worked out here once more."""
 
 import math
+import pickle
 import warnings
 from types import SimpleNamespace
 
+import cloudpickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -715,3 +717,11 @@ def test_quick_vegas_forgets_its_successes_at_a_loss():
         s.succ = 9.0
         rule(s, p, a)
         assert s.succ == 0
+
+
+def test_a_function_that_uses_a_registry_as_a_module_goes_to_another_process():
+    names = {"queues": tc.queues}
+    exec("def capacity(): return queues.RED(min_thresh=3, max_thresh=9)", names)
+    copy = pickle.loads(cloudpickle.dumps(names["capacity"]))
+    assert copy() == tc.queues.RED(min_thresh=3, max_thresh=9)
+    assert copy.__globals__["queues"] is tc.queues

@@ -1,7 +1,8 @@
 """Scenarios that show how far the cheaper models agree with packets.
 
 Each scenario has foreground flows and more background flows (``background=True``), so it runs in
-every model. `measure` returns the numbers that are compared.
+every model. `measure` returns the numbers that are compared. ``python -m experiments.background``
+writes the table of docs/models.md: ten CPU minutes.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 
 import tcpcc as tc
+from tcpcc.files import write_between
 
 RATE = 2e6  # bit/s, fair share per flow
 PACKET = 8000  # bits
@@ -225,3 +229,44 @@ def foreground_share(
         number = sum(getattr(flow, "count", 1) for flow in run.scenario.flows)
         shares.append(rates[foreground].mean() * number / rates.sum())
     return np.array(shares)
+
+
+TABLE = (
+    "RED, 10 NewReno", "RED, 100 NewReno", "RED, 1000 NewReno", "RED, 100 CUBIC",
+    "drop-tail, 10 NewReno", "drop-tail, 100 NewReno", "drop-tail, 1000 NewReno",
+    "drop-tail, 100 CUBIC",
+)  # fmt: skip
+"""Scenarios of the table in docs/models.md."""
+HYBRIDS = ("hybrid", "hybrid, fluid")
+COMPARED = (SEVERAL_SIZES, *HYBRIDS)
+SEEDS, SHARE_SEEDS = range(1, 5), range(1, 13)
+PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+MARKS = (
+    "<!-- backgrounds: written by python -m experiments.background -->",
+    "<!-- end of backgrounds -->",
+)
+
+
+def table_row(name: str) -> str:
+    """Mean queue and loss of packets and both hybrids, and the foreground's share in the hybrids
+    with its standard error."""
+    found = compare([name], COMPARED, SEEDS).groupby("model").mean(numeric_only=True)
+    cells = [f"{found['queue'][model]:.0f}" for model in COMPARED]
+    cells += [f"{100 * found['loss'][model]:.2f}" for model in COMPARED]
+    for model in HYBRIDS:
+        shares = foreground_share(name, SHARE_SEEDS, model=model)
+        error = shares.std(ddof=1) / math.sqrt(len(shares))
+        cells.append(f"{shares.mean():.3f} ± {error:.3f}")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Write the table."""
+    rows = joblib.Parallel(-1)(joblib.delayed(table_row)(name) for name in TABLE)
+    of_all = "packets | trains | fluid"
+    head = f"| case | queue: {of_all} | loss (%): {of_all} | share: trains | fluid |"
+    write_between(PAGE, MARKS, "\n".join([head, "|---|" + "--:|" * 8, *rows]))
+
+
+if __name__ == "__main__":
+    main()

@@ -3,17 +3,19 @@
 import html
 import math
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import tcpcc as tc
 from tcpcc.apps.browser import choices, control
+from tcpcc.apps.browser.fluid_data import FluidData
 from tcpcc.apps.browser.memory_image import FIRST, Snapshot
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.cli import main
 from tcpcc.engine import wasm
+from tcpcc.engine.machine import rule_addresses
 from tcpcc.errors import ScenarioWarning
-from tcpcc.models.fluid.fluid_step import run_steps
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -160,13 +162,82 @@ def test_interpreted_rules_are_refused(monkeypatch):
 def test_a_module_is_kept_under_a_name_of_its_code_and_of_what_emits_it(monkeypatch):
     names = []
     monkeypatch.setattr(wasm, "stored", lambda name, make: names.append(name) or b"")
-    entries = [(run_steps, (int, int, int))]
+    rules = [*rule_addresses()[:2]]
     for _ in range(2):
-        wasm.build(entries, [])
+        wasm.engine_module(FluidData.ENTRIES)
+        wasm.rules_module(rules)
+    wasm.rules_module(rules[:1])
     monkeypatch.setattr(wasm, "module_digest", lambda name: "of an edited module")
-    wasm.build(entries, [])
-    monkeypatch.undo()
-    assert names[0] == names[1] != names[2]
+    wasm.engine_module(FluidData.ENTRIES)
+    assert names[:2] == names[2:4]
+    assert len(set(names)) == 4
+
+
+def test_a_page_with_other_rules_emits_only_those(data, monkeypatch):
+    emit, emitted = wasm._emitted, []
+
+    def noting(text, room, functions):
+        emitted.append(room)
+        return emit(text, room, functions)
+
+    monkeypatch.setattr(wasm, "_emitted", noting)
+    mine = tc.controllers["vegas"].variant(name="of_test", on_loss=_halve)
+    scenario = SCENARIO.replace(flows=[tc.Flow(mine)])
+    other = PageData(choices(scenario, controls=["rate"]))
+    assert emitted == [wasm.RULES]
+    assert other.parts[other.config["rules"]] != data.parts[data.config["rules"]]
+    for model in ("packet", "fluid"):
+        engines = [each.parts[each.config[model]["engine"]] for each in (data, other)]
+        assert engines[0] == engines[1]
+
+
+TABLE = np.arange(0.5, 60_000)
+
+
+def _looks_up(s, p, ack):
+    s.cwnd += TABLE[int(s.cwnd)]
+
+
+def test_constants_that_a_page_has_no_room_for_are_refused():
+    mine = tc.Controller(name="of_test", summary="-", on_ack=_looks_up, on_loss=_halve,
+                         on_timeout=_halve)  # fmt: skip
+    with pytest.raises(
+        tc.TcpccError, match=r"^constants of compiled code take 4[89]\d{4} bytes; a"
+    ):
+        tc.to_html(SCENARIO.replace(flows=[tc.Flow(mine)]), controls=["rate"])
+
+
+def test_a_function_without_a_place_of_its_own_is_refused():
+    """The addresses of functions would be those of the other module's."""
+    code = "define void @f() {{\n{} ret void\n}}\ndefine void @g() {{\n ret void\n}}\n"
+    for room in (wasm.ENGINE, wasm.RULES):
+        plain, taken = (
+            wasm._text(code.format(line), ["f"], {}, room)
+            for line in ("", " store volatile ptr @g, ptr null\n")
+        )
+        assert wasm._emitted(plain, room, room.first)
+        with pytest.raises(
+            tc.TcpccError, match=r"^functions of compiled code are not where a page"
+        ):
+            wasm._emitted(taken, room, room.first)
+
+
+def test_rules_keep_helpers_of_one_name_apart(monkeypatch):
+    """As two processes may have compiled them."""
+
+    def part(number):
+        return "rule", llvm.parse_assembly(
+            f"define linkonce_odr i64 @helper() {{\n ret i64 {number}\n}}\n"
+            "define i64 @rule() {\n %x = call i64 @helper()\n ret i64 %x\n}\n"
+        )
+
+    monkeypatch.setattr(wasm, "_overload", lambda number, signature: number)
+    monkeypatch.setattr(wasm, "llvm_module", part)
+    whole = llvm.parse_assembly("")
+    for number in (123, 456):
+        wasm._link(whole, (number, ()), f"root{number}", "internal")
+    assert "ret i64 123" in str(whole)
+    assert "ret i64 456" in str(whole)
 
 
 def test_a_notebook_shows_the_page(tmp_path):

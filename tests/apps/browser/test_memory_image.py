@@ -173,22 +173,20 @@ def test_a_module_is_kept_under_a_name_of_its_code_and_of_what_emits_it(monkeypa
     assert len(set(names)) == 4
 
 
-def test_a_page_with_other_rules_emits_only_those(data, monkeypatch):
-    emit, emitted = wasm._emitted, []
-
-    def noting(text, room, functions):
-        emitted.append(room)
-        return emit(text, room, functions)
-
-    monkeypatch.setattr(wasm, "_emitted", noting)
-    mine = tc.controllers["vegas"].variant(name="of_test", on_loss=_halve)
-    scenario = SCENARIO.replace(flows=[tc.Flow(mine)])
-    other = PageData(choices(scenario, controls=["rate"]))
-    assert emitted == [wasm.RULES]
-    assert other.parts[other.config["rules"]] != data.parts[data.config["rules"]]
+def test_pages_with_other_rules_have_the_same_engines(monkeypatch):
+    """As kept files, which are made once."""
+    stored, names = wasm.stored, []
+    monkeypatch.setattr(wasm, "stored", lambda name, make: names.append(name) or stored(name, make))
+    pages = [
+        PageData(choices(SCENARIO.replace(flows=[tc.Flow(name)]), controls=["rate"]))
+        for name in ("reno", "vegas")
+    ]
+    assert names[:2] == names[3:5]
+    assert names[2] != names[5]
     for model in ("packet", "fluid"):
-        engines = [each.parts[each.config[model]["engine"]] for each in (data, other)]
+        engines = [page.parts[page.config[model]["engine"]] for page in pages]
         assert engines[0] == engines[1]
+    assert len({page.parts[page.config["rules"]] for page in pages}) == 2
 
 
 TABLE = np.arange(0.5, 60_000)

@@ -98,8 +98,9 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
 def stored(name: str, make: Callable[[], bytes]) -> bytes:
     """What `make` returns, or what it returned when it was last called for this name.
 
-    The newest `_KEEP` are kept in the folder "made". Each file begins with a checksum of the rest
-    and of its name; a damaged one is made again. A cache that cannot be written gives a warning.
+    The `_KEEP` that were used last are kept in the folder "made". Each file begins with a checksum
+    of the rest and of its name; a damaged one is made again. A cache that cannot be written gives a
+    warning.
 
     Raises:
         TcpccError: others than the user and root can write in the cache.
@@ -113,6 +114,8 @@ def stored(name: str, make: Callable[[], bytes]) -> bytes:
         if file.exists():
             checksum, _, content = file.read_bytes().partition(b"\n")
             if checksum.decode("ascii", "replace") == digest(name, content):
+                with suppress(OSError):
+                    file.touch()
                 return content
     except OSError as error:
         _cannot_write(error)

@@ -109,15 +109,17 @@ def _compiled_helper(function: Callable, helpers: Helpers) -> Any:
 
 
 def _stored(function: Callable, folder: str, options: dict[str, Any], helpers: Helpers) -> Any:
-    """A dispatcher of `function` with a cache folder. The functions that it calls are prepared only
-    for a compilation, since loaded machine code contains them."""
+    """A dispatcher of `function` with a cache folder, its attribute `folder`. The functions that it
+    calls are prepared only for a compilation, since loaded machine code contains them."""
     namespace: dict[str, Any] = {}
 
     def prepare() -> None:
         with _preparing:
             namespace.update(_with_compiled_globals(function, helpers))
 
-    return keep_in(folder, njit(**options)(_copy(function, namespace)), prepare)
+    dispatcher = njit(**options)(_copy(function, namespace))
+    dispatcher.folder = folder
+    return keep_in(folder, dispatcher, prepare)
 
 
 def compile_entry(function: Callable) -> Any:
@@ -258,9 +260,13 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
 
 
 def rule_at(address: int) -> Any:
-    """The compiled rule at an address that `compile_rule` has returned; None if there is none."""
-    dispatcher = _alive.get(address)
-    return dispatcher and dispatcher.overloads[dispatcher.signatures[0]]
+    """The dispatcher of the rule at an address that `compile_rule` has returned."""
+    return _alive[address]
+
+
+def rule_addresses() -> np.ndarray:
+    """The addresses that `compile_rule` has returned."""
+    return np.array([*_alive], np.int64)
 
 
 @intrinsic

@@ -10,8 +10,8 @@ function round(x) {
 }
 
 class Fluid extends Machine {
-  constructor(config, parts, module) {
-    super(config, config.fluid, parts, module);
+  constructor(config, parts) {
+    super(config, config.fluid, parts);
     [this.runSteps] = this.entries;
     this.here = config.fluid.first - 128; // the list of worlds that an entry takes: this one
   }

@@ -6,7 +6,7 @@ function serve() {
   let fluid = null;
   self.onmessage = ({ data }) => {
     if (data.parts) {
-      fluid = new Fluid(CONFIG, data.parts, new WebAssembly.Module(data.parts[CONFIG.module]));
+      fluid = new Fluid(CONFIG, data.parts);
       return;
     }
     const begin = performance.now();

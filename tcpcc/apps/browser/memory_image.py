@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.engine.machine import rule_at
+from tcpcc.engine.machine import rule_addresses
+from tcpcc.engine.wasm import RULES
 from tcpcc.models.memory_copies import LINE, arrays_of
 
 FIRST = 2**20
@@ -45,9 +46,6 @@ FLUID = Rooms(
     rows=("flows",),
     later=re.compile(r"tables\.|histories\.|changes$|packet_links\.\d+\.(pool|words)$"),
 )
-
-_LEAST = 2**32
-"""No rule of this machine is at a lower address."""
 
 
 class Snapshot:
@@ -119,9 +117,8 @@ class Atlas:
 
     Args:
         worlds: all worlds of one model in a page.
-        rules: place in the module's table of functions of each rule, by its address here; rules of
-            the images are added.
-        first_rule: place of the first rule.
+        rules: place in the table of functions of each rule, by its address here; rules of the
+            images are added.
 
     Attributes:
         shared: address of each array that does not belong to a sender, by name.
@@ -131,7 +128,6 @@ class Atlas:
 
     worlds: Sequence[Snapshot]
     rules: dict[int, int]
-    first_rule: int
     shared: dict[str, int] = field(init=False)
     begins: list[int] = field(init=False)
     end: int = field(init=False)
@@ -220,10 +216,10 @@ class Atlas:
         is_later = np.array([bool(world.rooms.later.match(name)) for name in names], bool)
         words[found] = np.array([places.get(name, 0) for name in names], np.int64) + offsets
         words[found[is_later]] = 0
-        for k in np.flatnonzero(words >= _LEAST):
-            address = int(words[k])
-            if rule_at(address) is not None:
-                words[k] = self.rules.setdefault(address, self.first_rule + len(self.rules))
+        known = np.sort(rule_addresses())
+        nearest = known.take(np.searchsorted(known, words), mode="clip")
+        for k in np.flatnonzero(words == nearest):
+            words[k] = self.rules.setdefault(int(words[k]), RULES.first + len(self.rules))
         raw = words.tobytes()[: array.nbytes]
         image[at : at + len(raw)] = np.frombuffer(raw, np.uint8)
 

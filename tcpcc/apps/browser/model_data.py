@@ -12,6 +12,7 @@ from tcpcc.apps.browser import control
 from tcpcc.apps.browser.control import fits
 from tcpcc.apps.browser.memory_image import FIRST, Atlas, Snapshot, senders_of
 from tcpcc.engine import streams
+from tcpcc.engine.wasm import engine_module
 from tcpcc.errors import ScenarioError
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import Scenario
@@ -62,22 +63,15 @@ class Choices:
 
 @dataclass
 class Code:
-    """The compiled functions and the byte strings of a page.
+    """The rules and the byte strings of a page.
 
     Attributes:
-        entries: functions of the engines, as for `engine.wasm.build`.
-        rules: place in the module's table of functions of each rule, by its address here.
+        rules: place in the table of functions of each rule, by its address here.
         parts: byte strings, which the page's data refer to by number.
     """
 
-    entries: list[Entry]
     rules: dict[int, int] = field(default_factory=dict)
     parts: list[bytes] = field(default_factory=list)
-
-    @property
-    def first_rule(self) -> int:
-        """Place of the first rule in the module's table, whose first entry is 1."""
-        return 1 + len(self.entries)
 
     def part(self, raw: bytes) -> int:
         """The number of a byte string."""
@@ -113,7 +107,7 @@ class ModelData:
             if "controllers" in choices.controls
             else []
         )
-        self.atlas = Atlas([*worlds, *of_controllers], code.rules, code.first_rule)
+        self.atlas = Atlas([*worlds, *of_controllers], code.rules)
         shared = [self.atlas.shared_image(world) for world in worlds]
         for name, world in zip(choices.controllers, of_controllers, strict=False):
             if self.atlas.shared_image(world) != shared[0]:
@@ -145,7 +139,8 @@ class ModelData:
             for i in self.senders
         }
         self.config: dict[str, Any] = {
-            "entries": [1 + code.entries.index(one) for one in self.ENTRIES],
+            "engine": code.part(engine_module(self.ENTRIES)),
+            "entries": list(range(1, 1 + len(self.ENTRIES))),
             "first": FIRST, "end": self.atlas.end, "queues": queues, "senders": senders,
         }  # fmt: skip
 

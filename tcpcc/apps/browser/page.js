@@ -524,8 +524,7 @@ async function open() {
     const all = await unpacked(PARTS), parts = [];
     let at = 0;
     for (const size of SIZES) parts.push(all.subarray(at, (at += size)));
-    const module = new WebAssembly.Module(parts[CONFIG.module]);
-    window.tcpcc = new Page(new Packets(CONFIG, parts, module), CONFIG.fluid && new Fluid(CONFIG, parts, module));
+    window.tcpcc = new Page(new Packets(CONFIG, parts), CONFIG.fluid && new Fluid(CONFIG, parts));
   } catch (error) {
     $("failure").textContent = `This browser cannot run the page: ${error.message}`;
     $("failure").hidden = false;

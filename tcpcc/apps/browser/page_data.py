@@ -10,7 +10,7 @@ from tcpcc.apps.browser import control
 from tcpcc.apps.browser.fluid_data import FluidData
 from tcpcc.apps.browser.model_data import Choices, Code
 from tcpcc.apps.browser.packet_data import PacketData
-from tcpcc.engine.wasm import build
+from tcpcc.engine.wasm import RULES, rules_module
 from tcpcc.results import convergence, metrics
 from tcpcc.results.plot_style import colour
 from tcpcc.results.recording import ROUNDING
@@ -32,17 +32,15 @@ class PageData:
         start = choices.scenario
         link = bottleneck(start.net)
         self.sliders = choices.sliders()
-        models = [PacketData, *([FluidData] if choices.fluid else [])]
-        code = Code([entry for model in models for entry in model.ENTRIES])
+        code = Code()
         self.packets = PacketData(choices, code)
         self.fluid = FluidData(choices, code) if choices.fluid else None
         self.parts = code.parts
-        module = code.part(build(code.entries, list(code.rules)))
         world = self.packets.worlds[0].world
         scale, unit = control.rate_unit(link.rate)
         self.config: dict[str, Any] = {
-            "module": module,
-            "functions": len(code.entries) + len(code.rules),
+            "rules": code.part(rules_module(list(code.rules))),
+            "functions": RULES.first + len(code.rules),
             "controls": choices.controls,
             "duration": start.duration,
             "interval": start.interval,

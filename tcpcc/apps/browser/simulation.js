@@ -52,25 +52,23 @@ function streamOf(seed, name) {
 /** The memory of one model's world and the compiled code that works on it. */
 class Machine {
   /** @param config the page's data  @param model the part of it of this model
-   * @param parts byte strings that both refer to  @param module the compiled code */
-  constructor(config, model, parts, module) {
+   * @param parts byte strings that both refer to */
+  constructor(config, model, parts) {
     this.config = config;
     this.model = model;
     this.parts = parts;
     this.layout = model.layout;
     this.memory = new WebAssembly.Memory({ initial: (model.end >> 16) + 32 });
-    const table = new WebAssembly.Table({ element: "anyfunc", initial: config.functions + 1 });
-    new WebAssembly.Instance(module, {
-      env: {
-        __linear_memory: this.memory,
-        __indirect_function_table: table,
-        __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, model.first - 256),
-        fmod: (a, b) => a % b,
-      },
-    });
+    const table = new WebAssembly.Table({ element: "anyfunc", initial: config.functions });
+    const env = {
+      __linear_memory: this.memory,
+      __indirect_function_table: table,
+      __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, model.first - 256),
+      fmod: (a, b) => a % b,
+    };
+    for (const part of [config.rules, model.engine]) // in this order: see tcpcc/engine/wasm.py
+      new WebAssembly.Instance(new WebAssembly.Module(parts[part]), { env });
     this.look();
-    for (let k = 0; k < config.functions; k++)
-      if (this.view.getInt32(4 * k, true) !== k + 1) throw new Error("the module's table is not in order");
     this.entries = model.entries.map((k) => table.get(k));
     this.returned = model.first - 64; // where an entry puts its result, and 16 bytes on its exception
     this.constants = new Uint8Array(this.memory.buffer.slice(0, model.first));
@@ -142,8 +140,8 @@ const inModel = (slider, value) => (value * slider.per[0]) / slider.per[1];
 
 /** The packet model. */
 class Packets extends Machine {
-  constructor(config, parts, module) {
-    super(config, config.packet, parts, module);
+  constructor(config, parts) {
+    super(config, config.packet, parts);
     [this.runEvents, this.flushBins] = this.entries;
   }
 

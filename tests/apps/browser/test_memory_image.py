@@ -3,17 +3,19 @@
 import html
 import math
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import tcpcc as tc
 from tcpcc.apps.browser import choices, control
+from tcpcc.apps.browser.fluid_data import FluidData
 from tcpcc.apps.browser.memory_image import FIRST, Snapshot
 from tcpcc.apps.browser.page_data import PageData
 from tcpcc.cli import main
 from tcpcc.engine import wasm
+from tcpcc.engine.machine import rule_addresses
 from tcpcc.errors import ScenarioWarning
-from tcpcc.models.fluid.fluid_step import run_steps
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
@@ -160,13 +162,84 @@ def test_interpreted_rules_are_refused(monkeypatch):
 def test_a_module_is_kept_under_a_name_of_its_code_and_of_what_emits_it(monkeypatch):
     names = []
     monkeypatch.setattr(wasm, "stored", lambda name, make: names.append(name) or b"")
-    entries = [(run_steps, (int, int, int))]
+    rules = [*rule_addresses()[:2]]
     for _ in range(2):
-        wasm.build(entries, [])
+        wasm.engine_module(FluidData.ENTRIES)
+        wasm.rules_module(rules)
+    wasm.rules_module(rules[:1])
     monkeypatch.setattr(wasm, "module_digest", lambda name: "of an edited module")
-    wasm.build(entries, [])
-    monkeypatch.undo()
-    assert names[0] == names[1] != names[2]
+    wasm.engine_module(FluidData.ENTRIES)
+    assert names[:2] == names[2:4]
+    assert len(set(names)) == 4
+
+
+def test_pages_with_other_rules_have_the_same_engines(monkeypatch):
+    """As kept files, which are made once."""
+    stored, names = wasm.stored, []
+    monkeypatch.setattr(wasm, "stored", lambda name, make: names.append(name) or stored(name, make))
+    pages = [
+        PageData(choices(SCENARIO.replace(flows=[tc.Flow(name)]), controls=["rate"]))
+        for name in ("reno", "vegas")
+    ]
+    assert names[:2] == names[3:5]
+    assert names[2] != names[5]
+    for model in ("packet", "fluid"):
+        engines = [page.parts[page.config[model]["engine"]] for page in pages]
+        assert engines[0] == engines[1]
+    assert len({page.parts[page.config["rules"]] for page in pages}) == 2
+
+
+TABLE = np.arange(0.5, 60_000)
+
+
+def _looks_up(s, p, ack):
+    s.cwnd += TABLE[int(s.cwnd)]
+
+
+def test_constants_that_a_page_has_no_room_for_are_refused():
+    mine = tc.Controller(name="of_test", summary="-", on_ack=_looks_up, on_loss=_halve,
+                         on_timeout=_halve)  # fmt: skip
+    with pytest.raises(
+        tc.TcpccError, match=r"^constants of compiled code take 4[89]\d{4} bytes; a"
+    ):
+        tc.to_html(SCENARIO.replace(flows=[tc.Flow(mine)]), controls=["rate"])
+
+
+@pytest.mark.parametrize("room", [wasm.ENGINE, wasm.RULES])
+def test_a_function_without_a_place_of_its_own_is_refused(room):
+    """Its address, in code or in data, would be that of a function of the other module; so is every
+    address if other data come first."""
+
+    def emitted(line, first=""):
+        code = (
+            f"define void @f() {{\n{line}\n ret void\n}}\n"
+            "define void @g() {\n ret void\n}\n@data = constant ptr @g\n"
+        )
+        return wasm._emitted(first + wasm._text(code, ["f"], {}, room), room, room.first)
+
+    assert emitted("")
+    taken = (" store volatile ptr @g, ptr null", " %x = load volatile ptr, ptr @data")
+    for given in (*((line,) for line in taken), ("", "@pow = constant i64 7\n")):
+        with pytest.raises(tc.TcpccError, match=r"^functions of compiled code are not where a"):
+            emitted(*given)
+
+
+def test_rules_keep_helpers_of_one_name_apart(monkeypatch):
+    """As two processes may have compiled them."""
+
+    def part(number):
+        return "rule", llvm.parse_assembly(
+            f"define linkonce_odr i64 @helper() {{\n ret i64 {number}\n}}\n"
+            "define i64 @rule() {\n %x = call i64 @helper()\n ret i64 %x\n}\n"
+        )
+
+    monkeypatch.setattr(wasm, "_overload", lambda number, signature: number)
+    monkeypatch.setattr(wasm, "llvm_module", part)
+    whole = llvm.parse_assembly("")
+    for number in (123, 456):
+        wasm._link(whole, (number, ()), f"root{number}", "internal")
+    assert "ret i64 123" in str(whole)
+    assert "ret i64 456" in str(whole)
 
 
 def test_a_notebook_shows_the_page(tmp_path):

@@ -40,10 +40,25 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def address(data, tmp_path_factory):
+def short_data():
+    return PageData(choices(SCENARIO.replace(duration=60)))
+
+
+def written(data, tmp_path_factory):
+    """The address of the page with these data."""
     file = tmp_path_factory.mktemp("page") / "page.html"
     file.write_text(text_of(data), encoding="utf-8")
     return file.as_uri()
+
+
+@pytest.fixture(scope="module")
+def long_address(data, tmp_path_factory):
+    return written(data, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def address(short_data, tmp_path_factory):
+    return written(short_data, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +69,18 @@ def chromium():
 
 @pytest.fixture
 def page(chromium, address):
-    """The page, with its requests and complaints, after its first run has begun."""
+    """The page of a run that takes little time."""
+    yield from opened(chromium, address)
+
+
+@pytest.fixture
+def long_page(chromium, long_address):
+    """The page of a run whose results are compared."""
+    yield from opened(chromium, long_address)
+
+
+def opened(chromium, address):
+    """A page, with its requests and complaints, after its first run has begun."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.complaints, page.requests = listen(page), []
     page.on("request", lambda request: page.requests.append(request.url))
@@ -72,6 +98,12 @@ def until(page, condition):
     while not page.evaluate(condition):
         assert time.monotonic() < end, condition
         time.sleep(0.05)
+
+
+def run_again(page):
+    """Wait for the end of the run after a change, which begins 40 ms later."""
+    page.evaluate("new Promise((done) => setTimeout(done, 50))")
+    until(page, "tcpcc.done")
 
 
 def finished(page):
@@ -143,7 +175,7 @@ CASES = {
 
 @pytest.mark.parametrize(("model", "least"), [("simulation", 5e5), ("fluid", 1e5)])
 @pytest.mark.parametrize("case", CASES)
-def test_senders_have_the_bits_of_the_native_engine(page, data, case, model, least):
+def test_senders_have_the_bits_of_the_native_engine(long_page, data, case, model, least):
     """All fields but addresses, after half a million events or 100,000 steps."""
     settings = dict(CASES[case])
     of = data.choices
@@ -151,7 +183,7 @@ def test_senders_have_the_bits_of_the_native_engine(page, data, case, model, lea
         settings["controllers"] = [of.controllers.index(name) for name in settings["controllers"]]
     if "queue" in settings:
         settings["queue"] = [queue.name for queue in of.queues].index(settings["queue"])
-    here = run_in_page(page, model, **settings)
+    here = run_in_page(long_page, model, **settings)
     count, senders = native(data, model, **settings)
     assert here["count"] == count
     assert count > least
@@ -224,7 +256,7 @@ NETWORKS = {
 
 
 QUICK = {"dumbbell", "parking lot, changes", "marks"}
-"""Networks of `make test`; `make long` has the others, since each page is compiled."""
+"""Networks of `make test`; `make long` has the others."""
 
 
 @pytest.fixture(
@@ -238,9 +270,7 @@ def network(request, tmp_path_factory):
     """The data of a page of a network, and its address."""
     scenario = SCENARIO if request.param == "dumbbell" else NETWORKS[request.param]
     data = PageData(choices(scenario, controllers=["cubic"], queues=["codel"]))
-    file = tmp_path_factory.mktemp("network") / "page.html"
-    file.write_text(text_of(data), encoding="utf-8")
-    return data, file.as_uri()
+    return data, written(data, tmp_path_factory)
 
 
 def test_networks_have_the_bits_of_the_native_engine(chromium, network):
@@ -312,19 +342,19 @@ def test_the_page_lays_out_the_fluid_as_its_world(chromium, network):
     page.close()
 
 
-def test_longer_waits_make_the_tables_of_the_fluid_longer(page, data):
+def test_longer_waits_make_the_tables_of_the_fluid_longer(long_page, data):
     """Half a second of waiting, at steps of a millisecond."""
     settings = {"values": {"rate": 10, "delay": 8, "buffer": 800}}
-    page.evaluate("tcpcc.fluid.lengthened = 0")
-    page.evaluate(
+    long_page.evaluate("tcpcc.fluid.lengthened = 0")
+    long_page.evaluate(
         """() => {
           const { lengthen } = Fluid.prototype;
           Fluid.prototype.lengthen = function () { this.lengthened += 1; lengthen.call(this); };
         }"""
     )
-    here = run_in_page(page, "fluid", **settings)
+    here = run_in_page(long_page, "fluid", **settings)
     steps, senders = native(data, "fluid", **settings)
-    assert page.evaluate("tcpcc.fluid.lengthened") > 2
+    assert long_page.evaluate("tcpcc.fluid.lengthened") > 2
     assert here["count"] == steps
     assert_equal_senders(here, senders)
 
@@ -351,10 +381,10 @@ def test_nothing_is_loaded_and_nothing_can_be_sent(page, address):
     page.complaints.clear()
 
 
-def test_the_measures_are_those_of_a_run(page):
+def test_the_measures_are_those_of_a_run(long_page):
     run = tc.simulate(SCENARIO)
-    finished(page)
-    found = page.evaluate(
+    finished(long_page)
+    found = long_page.evaluate(
         """() => {
           const { record } = tcpcc, after = 100;
           return [record.fairness(after), record.utilization(after),
@@ -366,10 +396,10 @@ def test_the_measures_are_those_of_a_run(page):
     assert found == pytest.approx(wanted, rel=1e-12)
 
 
-def test_the_measures_of_the_fluid_are_those_of_a_run(page):
+def test_the_measures_of_the_fluid_are_those_of_a_run(long_page):
     run = tc.simulate(SCENARIO, model="fluid")
-    finished(page)
-    found = page.evaluate(
+    finished(long_page)
+    found = long_page.evaluate(
         """() => {
           const { fluidRecord: record } = tcpcc, after = 100;
           return [record.fairness(after), record.utilization(after), ...record.throughput(after),
@@ -379,7 +409,7 @@ def test_the_measures_of_the_fluid_are_those_of_a_run(page):
     wanted = [run.jain_index(after=100), run.utilization(after=100)]
     wanted += [*run.throughput(after=100).values, *(run.settling_time(name) for name in run.flows)]
     assert found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
-    shown = page.locator("#fluid-fairness").inner_text()
+    shown = long_page.locator("#fluid-fairness").inner_text()
     assert shown == f"{run.jain_index(after=5):.3f}"
 
 
@@ -392,20 +422,20 @@ def test_the_fluid_model_can_be_switched_off(page):
     assert "fluid" not in page.locator("#table").inner_text()
 
 
-def test_the_map_shows_runs_of_the_fluid_model(page, data, address):
+def test_the_map_shows_runs_of_the_fluid_model(page, short_data, address):
     """Its points are runs of the package; it keeps its picture while a slider of its axes moves."""
     finished(page)
     page.get_by_text("Map of two quantities").click()
     until(page, "tcpcc.map.values !== null")
     points = page.evaluate("[...tcpcc.map.values.entries()].slice(0, 49)")
-    across, up = (next(s for s in data.sliders if s.name == n) for n in ("buffer", "delay"))
+    across, up = (next(s for s in short_data.sliders if s.name == n) for n in ("buffer", "delay"))
     for index, found in (points[0], points[17], points[-1]):
         x, y = page.evaluate(
             """(k) => [["map-x", k % POINTS], ["map-y", Math.floor(k / POINTS)]].map(
                  ([id, place]) => valueAt(tcpcc.map.axis(id), (place + 0.5) / POINTS))""",
             index,
         )
-        scenario = control.with_value(data.choices.scenario, "buffer", across.in_model(x))
+        scenario = control.with_value(short_data.choices.scenario, "buffer", across.in_model(x))
         scenario = control.with_value(scenario, "delay", up.in_model(y))
         run = tc.simulate(scenario, model="fluid")
         rates = run.throughput(after=5).values
@@ -456,11 +486,11 @@ def test_a_place_of_the_map_sets_the_sliders(page):
     assert page.evaluate("tcpcc.settings.values.buffer") < 10
 
 
-def test_the_convergence_time_is_that_of_a_run(page, data):
+def test_the_convergence_time_is_that_of_a_run(long_page, data):
     """Vegas settles, Reno does not."""
     of = data.choices
     vegas = of.controllers.index("vegas")
-    found = page.evaluate(
+    found = long_page.evaluate(
         """(vegas) => {
           tcpcc.settings.controllers = [vegas, vegas];
           tcpcc.pause(true);
@@ -479,20 +509,20 @@ def test_the_convergence_time_is_that_of_a_run(page, data):
     assert math.isnan(tc.simulate(SCENARIO).convergence_time("reno1"))
 
 
-def test_the_settling_time_is_that_of_a_run(page):
+def test_the_settling_time_is_that_of_a_run(long_page):
     run = tc.simulate(SCENARIO)
-    finished(page)
-    found = page.evaluate("tcpcc.record.flows.map((flow) => tcpcc.record.settlingTime(flow))")
+    finished(long_page)
+    found = long_page.evaluate("tcpcc.record.flows.map((flow) => tcpcc.record.settlingTime(flow))")
     wanted = [run.settling_time(name) for name in run.flows]
     assert found == pytest.approx(wanted, rel=1e-9)
     assert max(wanted) > 10
 
 
-def test_the_csv_is_that_of_a_run(page, tmp_path):
+def test_the_csv_is_that_of_a_run(long_page, tmp_path):
     run = tc.simulate(SCENARIO)
     run.to_csv(tmp_path / "run.csv")
-    finished(page)
-    page.evaluate(
+    finished(long_page)
+    long_page.evaluate(
         """() => {
           const { simulation, settings, config } = tcpcc;
           simulation.begin(settings);
@@ -502,8 +532,8 @@ def test_the_csv_is_that_of_a_run(page, tmp_path):
           tcpcc.record = new Record(simulation, settings);
         }"""
     )
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download CSV").click()
+    with long_page.expect_download() as download:
+        long_page.get_by_role("button", name="Download CSV").click()
     there = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     here = list(csv.DictReader((tmp_path / "run.csv").open()))
     assert there[0].keys() == here[0].keys()
@@ -522,7 +552,7 @@ def test_a_link_holds_the_settings(page):
     page.get_by_text("Parameters of codel").click()
     page.get_by_label("target").fill("0.01")
     page.get_by_label("target").press("Enter")
-    until(page, "tcpcc.done")
+    run_again(page)
     before, link = page.evaluate("tcpcc.simulation.events"), page.url
     page.goto("about:blank")
     page.goto(link)
@@ -641,7 +671,7 @@ def test_pause_speed_and_seed(page):
     until(page, f"tcpcc.clock > {clock}")
     page.get_by_label("Seed of random numbers").fill("5")
     page.get_by_label("Seed of random numbers").press("Enter")
-    until(page, "tcpcc.done")
+    run_again(page)
     assert page.url.endswith("#seed=5")
     assert page.evaluate("tcpcc.record.settings.seed") == 5
 
@@ -657,20 +687,19 @@ def test_a_script_that_does_not_end_fails_with_one_line(chromium, monkeypatch):
     page.close()
 
 
-@pytest.mark.parametrize("width", [360, 800, 1400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_the_screen(page, width, scheme):
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=scheme)
+def test_it_fits_the_screen(page):
     finished(page)
     page.get_by_text("Map of two quantities").click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(
-        """(() => { const { scrollWidth, clientWidth } = document.querySelector(".scroll");
-                    return scrollWidth <= clientWidth; })()"""
-    )
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+    for width, scheme in product([360, 800, 1400], ["light", "dark"]):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(
+            """(() => { const { scrollWidth, clientWidth } = document.querySelector(".scroll");
+                        return scrollWidth <= clientWidth; })()"""
+        )
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
 
 
 def test_a_rule_that_fails_is_an_alert(page):

@@ -267,9 +267,6 @@ throughputs is the same as without reverse traffic, as the text says."""
 
 BUFFERS = (10, 15, 20)
 RUNS = seeds_up_to(57)
-VARIED_RUNS = seeds_up_to(21)
-"""Runs of variations that have no number in the paper."""
-
 WARM_UP = 10.0
 """s."""
 
@@ -345,7 +342,7 @@ def load_runs() -> dict[Any, tc.Scenario]:
         (kind, load, run): with_traffic(kind, run, rate=load)
         for kind in BOTH
         for load in LOADS
-        for run in VARIED_RUNS
+        for run in RUNS
     }
 
 
@@ -359,7 +356,7 @@ def clock_runs() -> dict[Any, tc.Scenario]:
         (kind, name, run): with_traffic(kind, run, rate=load, transport={"tick": tick})
         for kind in BOTH
         for name, (tick, load) in CLOCKS.items()
-        for run in VARIED_RUNS
+        for run in RUNS
     }
 
 
@@ -372,7 +369,7 @@ def send_buffer_runs() -> dict[Any, tc.Scenario]:
         (kind, size, run): with_traffic(kind, run, send_buffer=size)
         for kind in BOTH
         for size in SEND_BUFFERS
-        for run in VARIED_RUNS
+        for run in RUNS
     }
 
 
@@ -411,7 +408,7 @@ def bsd_traffic_runs() -> dict[Any, tc.Scenario]:
     return {
         (name, run): with_traffic("BSD", run, **settings)
         for name, settings in BSD.items()
-        for run in VARIED_RUNS
+        for run in RUNS
     }
 
 

@@ -23,6 +23,7 @@ private                                             why
 ``BaseContext.call_conv``,                          calls of functions by their addresses
 ``cgutils.if_unlikely``
 ``numba.core.errors.NumbaError``                    one-line messages for rules that do not compile
+``types.Record.mangling_args``                      code of several processes is loaded into one
 ==================================================  ================================================
 """
 
@@ -90,6 +91,7 @@ USED = (
     "numba.core.runtime.nrt:rtsys.initialize",
     "numba.core.serialize:dumps",
     "numba.core.typed_passes:AnnotateTypes",
+    "numba.core.types:Record.mangling_args",
 )
 """Private names by "module:name"; `missing` looks them up."""
 
@@ -119,6 +121,21 @@ def missing() -> list[str]:
         absent += [f"{type(owner).__name__}.{name}" for name in names if not hasattr(owner, name)]
     return absent
 
+
+# ----------------------------------------------------------------------- names of functions
+
+
+def _in_symbols(record: Any) -> tuple[str, tuple[str]]:
+    """A record's part in the symbols of functions that take it: its layout.
+
+    Numba writes the number that this process has given to the record. Another process gives it to
+    another one, so that two functions would have one symbol. If both are loaded, one gets the calls
+    of the other.
+    """
+    return type(record).__name__, (digest(record.name)[:16],)
+
+
+numba.types.Record.mangling_args = property(_in_symbols)
 
 # ------------------------------------------------------------------ parts of other functions
 

@@ -17,6 +17,7 @@ from tcpcc.engine import wasm
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(GUIDES.glob("*.md"))]
+LONG = ("agents.md", "evaluate.md", "traces.md")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -29,7 +30,11 @@ def blocks(page):
             yield text, follows[1] if follows[0] == "text" else None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.long if p.name in LONG else ()) for p in PAGES],
+    ids=lambda p: p.name,
+)
 def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace: dict = {"__name__": page.stem}

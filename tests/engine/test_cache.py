@@ -156,6 +156,7 @@ print(run.data.cwnd.values.tobytes().hex()[-200:], run.data.attrs["digest"])
 """
 
 
+@pytest.mark.long
 def test_a_run_with_a_damaged_cache_is_the_same_run(root):
     """In new processes, with one file after the other of rules and of other functions damaged."""
 

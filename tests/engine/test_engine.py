@@ -280,6 +280,52 @@ print(sum(dispatcher.stats.cache_hits.values()), sum(dispatcher.stats.cache_miss
 
 
 @compiled_only
+def test_machine_code_of_two_processes_has_no_symbols_in_common(tmp_path, monkeypatch):
+    """Two layouts of one record, a helper that is too long to be inlined, each compiled alone."""
+    code = """
+import sys
+import numpy as np
+from tcpcc.engine.jit import call_rule, entry, rule_address
+
+@entry
+def apply(rule, state):
+    call_rule(rule, state, state, state)
+
+branch = "        elif s.x < -k - {0}.5: s.x = s.x * 0.{0} + abs(s.x) ** 0.5; k += {1}\\n"
+branches = "".join(branch.format(i, i % 3) for i in range(60))
+helper = f'''
+def helper(s, n):
+    s.x += n
+    k = 0
+    while k < 2:
+        if s.x > 1e9 + k:
+            s.x -= 3.0
+{branches}        k += 1
+def rule(s, p, a):
+    if s.y > 1: helper(s, 5.0)
+    elif s.y > 2: helper(s, 6.0)
+    elif s.y > 3: helper(s, s.y)
+    else: helper(s, 2.0)
+'''
+scope = {}
+exec(helper, scope)
+for names in sys.argv[1:]:
+    kind = np.dtype([(name, np.float64) for name in names])
+    record = np.zeros(1, kind)
+    apply(rule_address(scope["rule"], kind, kind, kind), record.ctypes.data)
+    print(record["x"][0], record["y"][0])
+"""
+    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))
+
+    def run(*layouts):
+        command = [sys.executable, "-c", code, *layouts]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("xy") == run("yx") == ["2.0", "0.0"]
+    assert run("xy", "yx") == ["2.0", "0.0", "2.0", "0.0"]
+
+
+@compiled_only
 def test_without_a_place_to_write_it_compiles_all_the_same(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path / "file"))

@@ -165,6 +165,7 @@ def test_queues_and_recoveries_are_found_too(offer):
         RECOVERIES._known.pop("far-sack", None)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_built_and_installed_package_works_in_every_command(tmp_path):
     """`tcpcc new controller --package`, a wheel of it, installed; then used by name."""

@@ -37,6 +37,7 @@ def by_section():
     return of
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_controller_fails_where_it_is_broken(name, by_section):
     section, *_ = BROKEN[name]
@@ -44,6 +45,7 @@ def test_a_broken_controller_fails_where_it_is_broken(name, by_section):
     assert evaluation.failed, evaluation.table()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["reno", "cubic"])
 def test_the_standards_fail_nowhere(name, by_section):
     for section in ("5.1.3", "5.1.4", "6.4", "7.3", "7.5", "7.8"):

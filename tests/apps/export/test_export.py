@@ -71,6 +71,7 @@ def test_an_unknown_target_is_refused(to):
         files("vegas", to)
 
 
+@pytest.mark.long
 def test_the_command_writes_files_and_a_table(tmp_path):
     def tcpcc(*given):
         command = [sys.executable, "-m", "tcpcc", "export", *given]

@@ -186,6 +186,7 @@ print(*(float(x).hex() for x in run.data["cwnd"].values[-1]), run.data["dropped"
 """
 
 
+@pytest.mark.long
 def test_interpreted_and_compiled_steps_have_the_same_bits(monkeypatch):
     def output():
         return subprocess.run(

@@ -356,6 +356,7 @@ def test_packet_model_gives_the_refusal_ratio(controller):
     assert lost[False] / sent[False] / (lost[True] / sent[True]) == pytest.approx(OTHERS, rel=0.25)
 
 
+@pytest.mark.long
 def test_ten_foreground_flows_get_their_share_of_a_thousand():
     """Ten foreground flows like the 990 background flows, at a full buffer, and while all flows
     start and a sixth of all packets are lost. They get 0.87 +- 0.03 of a thousandth of the link

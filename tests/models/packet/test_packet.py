@@ -194,6 +194,7 @@ def short(case):
     return scenario(*case, duration=0.7) if len(case) > 1 else variant(*case, duration=1.1)
 
 
+@pytest.mark.long
 def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
     """`NUMBA_DISABLE_JIT=1`, Numba's own switch, makes all functions plain Python."""
     code = (

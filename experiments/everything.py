@@ -48,13 +48,13 @@ STEPS = (
     Step(
         "six papers from packets and fluid",
         _command("--figures", "--scorecard", "docs/scorecard.md", "--readme", "README.md"),
-        (0.2, 7),
+        (0.2, 7.4),
         shows=True,
     ),
     Step(
         "all controllers in six networks and two models",
         _command("variants", "--figures", "--scorecard", "docs/variants.md"),
-        (0.2,) * 12,
+        (0.3,) * 12,
     ),
     Step("notebooks of these", _notebooks, (1,)),
 )

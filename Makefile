@@ -32,7 +32,8 @@ $(REPRODUCING): pyproject.toml
 	$(call install,reproduce,800 MB,one minute)
 	@touch $@
 
-# Every table and figure of the papers from both models, the scorecard, their notebooks with outputs.
+# Every table and figure of the papers from both models, the scorecard, their notebooks with outputs;
+# other studies are commands of their own (`tcpcc reproduce --help`).
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
 	@$(BIN)/python -m experiments.everything

@@ -138,23 +138,16 @@ def _linked(functions: Sequence[_Function], room: Room) -> str:
     whole = llvm.parse_assembly("")
     roots = [f"tcpcc.root{k}" for k in range(len(functions))]
     for root, one in zip(roots, functions, strict=True):
-        _link(whole, one, root, helpers="internal")
+        _link(whole, one, root)
     maths = {name: f"tcpcc.{name}" for name in elementary.FUNCTIONS}
     for name, (function, takes) in elementary.FUNCTIONS.items():
-        _link(whole, (function, (types.float64,) * takes), maths[name], helpers="linkonce_odr")
+        _link(whole, (function, (types.float64,) * takes), maths[name])
     return _text(str(whole), roots, maths, room)
 
 
-def _link(whole: Any, function: _Function, new_name: str, helpers: str) -> None:
-    """Add a function, and what it calls, with linkage `helpers`.
-
-    Names of helpers have the numbers that the types of records had in the process that compiled
-    them. Two helpers of rules may therefore have one name, and must be "internal".
-    """
+def _link(whole: Any, function: _Function, new_name: str) -> None:
+    """Add a function, and what it calls."""
     name, part = llvm_module(_overload(*function))
-    for value in (*part.functions, *part.global_variables):
-        if not value.is_declaration and not value.name.startswith("NRT_"):
-            value.linkage = helpers
     root = part.get_function(name)
     root.name, root.linkage = new_name, "weak_odr"  # an internal one is left out when linked
     whole.link_in(part)

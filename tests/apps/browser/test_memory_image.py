@@ -3,7 +3,6 @@
 import html
 import math
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
@@ -222,24 +221,6 @@ def test_a_function_without_a_place_of_its_own_is_refused(room):
     for given in (*((line,) for line in taken), ("", "@pow = constant i64 7\n")):
         with pytest.raises(tc.TcpccError, match=r"^functions of compiled code are not where a"):
             emitted(*given)
-
-
-def test_rules_keep_helpers_of_one_name_apart(monkeypatch):
-    """As two processes may have compiled them."""
-
-    def part(number):
-        return "rule", llvm.parse_assembly(
-            f"define linkonce_odr i64 @helper() {{\n ret i64 {number}\n}}\n"
-            "define i64 @rule() {\n %x = call i64 @helper()\n ret i64 %x\n}\n"
-        )
-
-    monkeypatch.setattr(wasm, "_overload", lambda number, signature: number)
-    monkeypatch.setattr(wasm, "llvm_module", part)
-    whole = llvm.parse_assembly("")
-    for number in (123, 456):
-        wasm._link(whole, (number, ()), f"root{number}", "internal")
-    assert "ret i64 123" in str(whole)
-    assert "ret i64 456" in str(whole)
 
 
 def test_a_notebook_shows_the_page(tmp_path):

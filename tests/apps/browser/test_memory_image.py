@@ -158,7 +158,7 @@ def test_interpreted_rules_are_refused(monkeypatch):
         tc.to_html(SCENARIO)
 
 
-def test_a_module_is_kept_under_a_name_of_its_code_and_of_what_emits_it(monkeypatch):
+def test_a_module_is_kept_under_a_name_of_its_code_and_of_what_emits_it(data, monkeypatch):
     names = []
     monkeypatch.setattr(wasm, "stored", lambda name, make: names.append(name) or b"")
     rules = [*rule_addresses()[:2]]

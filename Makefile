@@ -36,7 +36,7 @@ $(REPRODUCING): pyproject.toml
 # other studies are commands of their own (`tcpcc reproduce --help`).
 # Finished simulations are kept in .cache/, so an interrupted run goes on where it was.
 reproduce: $(REPRODUCING)
-	@$(BIN)/python -m experiments.everything
+	@$(BIN)/python -m experiments.reproduce_all
 
 # All notebooks with their outputs: those of the papers, and the tutorials, models, kernel, test-beds.
 notebooks: $(READY)

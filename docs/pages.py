@@ -35,11 +35,11 @@ from tcpcc.engine import wasm
 from tcpcc.engine.framing import digest
 from tcpcc.errors import TcpccError
 from tcpcc.models.evidence import evidence_of, evidence_table
-from tcpcc.parallel import _code_digest
 from tcpcc.queues import QUEUES, discipline
 from tcpcc.scenario.host_presets import LINUX_TRANSPORT
 from tcpcc.scenario.sources import bibliography, key_of
 from tcpcc.slow_start import SLOW_STARTS, start_up
+from tcpcc.sweeps.parallel import _code_digest
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
 LEAGUE = Path(__file__).parent / "league.nc"

@@ -6,11 +6,18 @@
 >>> experiments.scorecard(records)  # doctest: +SKIP
 """
 
-from experiments.expected import accept
+from experiments.expected_numbers import accept
 from experiments.exploring import explore
 from experiments.harness import draw, draw_all, papers, reproduce
 from experiments.records import MODELS, Record
-from experiments.report import markdown, scorecard, summary, summary_markdown, write, write_summary
+from experiments.scorecard_page import (
+    markdown,
+    scorecard,
+    summary,
+    summary_markdown,
+    write,
+    write_summary,
+)
 
 STUDIES = ("variants", "bbr_cubic", "ifip25", "pam25")
 """Studies of our own that `tcpcc reproduce` runs by name; each is a package with a command.py."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.measured import Measured
+    from experiments.measured_numbers import Measured
     from tcpcc import Scenario
 
 

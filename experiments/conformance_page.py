@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.kernel import conformance as kernel
-from experiments.report import table
+from experiments.scorecard_page import table
 from tcpcc.apps.conformance import Case, cases, judge
 
 MARKS = {"within": "✓", "not in trace": "·"}

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from experiments import published
+from experiments import published_numbers
 from experiments.harness import FIGURES, HERE, NAMES, Paper, papers
 from experiments.records import Record
-from experiments.report import table
+from experiments.scorecard_page import table
 
 ROOT = HERE.parent
-DATA = published.DATA / "places.toml"
+DATA = published_numbers.DATA / "places.toml"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ open. A difference is gone when the models are within 10 %; chance does not coun
 - `recovery and windows`: both together.
 
 experiments/data/differences.csv has the numbers of the experiment that removes a difference (of
-`phases` if none does); the papers' pages name it as the cause (`experiments.published`).
+`phases` if none does); the papers' pages name it as the cause (`experiments.published_numbers`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import tcpcc as tc
-from experiments import expected, harness, seeds
-from experiments.measured import Measured, completed
-from experiments.published import DIFFERENCES, Key
+from experiments import expected_numbers, harness, seeds
+from experiments.measured_numbers import Measured, completed
+from experiments.published_numbers import DIFFERENCES, Key
 from experiments.random_hosts import with_longer_times, with_random_hosts
 from experiments.records import MODELS, agree
 
@@ -114,7 +114,7 @@ EXPERIMENTS = {
 def differing(paper: harness.Paper) -> dict[str, set[Key]]:
     """The cells in which the accepted numbers of the models differ, by item."""
     keys: dict[str, set[Key]] = {}
-    for line in expected.cells_of(paper.name):
+    for line in expected_numbers.cells_of(paper.name):
         if line["agreement"] not in ("", "within 10 %"):
             keys.setdefault(line["item"], set()).add((line["item"], line["row"], line["column"]))
     return keys
@@ -173,7 +173,7 @@ def rows(
                 traced.setdefault(key, (packets[key], fluid[key], "not traced"))
         left = [key for key in left if key not in traced or traced[key][-1] == "not traced"]
     packets, fluid = (
-        completed(expected.numbers(paper.name, model), paper.cells()) for model in MODELS
+        completed(expected_numbers.numbers(paper.name, model), paper.cells()) for model in MODELS
     )
     for key in keys:
         traced.setdefault(key, (packets[key], fluid[key], "not tried"))

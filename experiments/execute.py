@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tcpcc.bars import bar
 from tcpcc.files import whole_file
+from tcpcc.progress_bars import bar
 
 TIMEOUT = 900  # s per cell
 AT_ONCE = 4  # notebooks, at most; each has a process of its own, of up to a gigabyte

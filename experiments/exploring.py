@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from experiments import harness
-from experiments.keys import in_words
-from experiments.report import heading
+from experiments.run_labels import in_words
+from experiments.scorecard_page import heading
 from tcpcc import CBR, Scenario
 
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from experiments import charts, number_store, pictures, published
-from experiments.measured import Measured, completed
-from experiments.published import Cell, Key, Published
+from experiments import charts, figure_files, number_store, published_numbers
+from experiments.measured_numbers import Measured, completed
+from experiments.published_numbers import Cell, Key, Published
 from experiments.records import MODELS, Record, record
-from tcpcc import Flow, Run, Scenario, bars, dumbbell
+from tcpcc import Flow, Run, Scenario, dumbbell, progress_bars
 from tcpcc import simulate as simulate_one
 from tcpcc.errors import unknown
-from tcpcc.parallel import Simulations
+from tcpcc.sweeps.parallel import Simulations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +109,7 @@ class Paper:
 
     @property
     def published(self) -> Published:
-        return published.of(self.name)
+        return published_numbers.of(self.name)
 
     @property
     def title(self) -> str:
@@ -136,7 +136,7 @@ def papers() -> dict[str, Paper]:
     return {
         name: import_module(f"experiments.{name}").PAPER
         for name in names
-        if published.file_of(name).exists()
+        if published_numbers.file_of(name).exists()
     }
 
 
@@ -221,7 +221,9 @@ def _judged(
 def _overall_bar(work: float, progress: bool | None) -> Any:
     """A bar over the simulated time of all flows of all steps; hidden if nothing is to be done."""
     visible = progress if work else False
-    return bars.bar(work, visible, bar_format=bars.FORM, smoothing=0.05, leave=False)
+    return progress_bars.bar(
+        work, visible, bar_format=progress_bars.FORM, smoothing=0.05, leave=False
+    )
 
 
 def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], None, None]:
@@ -400,7 +402,9 @@ def draw_all(
             if not entry.items[name].has_figure:
                 continue
             figure = draw(entry.name, name, model, cache=cache, progress=False)
-            files.append(pictures.save(figure, folder / f"{entry.name}_{name}", ("png", "pdf"))[0])
+            files.append(
+                figure_files.save(figure, folder / f"{entry.name}_{name}", ("png", "pdf"))[0]
+            )
             plt.close(figure)
     return files
 

@@ -22,10 +22,10 @@ from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from experiments import dots, expected, harness, pictures, report, seeds
-from experiments.measured import Measured, completed
+from experiments import expected_numbers, figure_files, harness, ratio_plot, scorecard_page, seeds
+from experiments.measured_numbers import Measured, completed
 from experiments.paper_table import MARKS, PaperTable
-from experiments.published import Key
+from experiments.published_numbers import Key
 from experiments.records import MODELS, Record, record
 from tcpcc import Run, Scenario, simulate
 from tcpcc.errors import unknown
@@ -101,7 +101,7 @@ class Book:
         """Show what the marks in the tables mean."""
         from IPython.display import Markdown
 
-        text = report.EXPLANATION
+        text = scorecard_page.EXPLANATION
         for verdict, (mark, _) in MARKS.items():
             text = text.replace(f"| {verdict} ", f"| {mark} {verdict} ")
         return Markdown(text.replace(" (docs/fluid.md)", ""))
@@ -123,7 +123,7 @@ class Book:
             return Markdown("*Same code as in the items above, with other settings.*")
         self._displayed |= set(fresh)
         texts = (inspect.getsource(f).rstrip() for f in fresh)
-        return Folded(f"Code of {report.heading(item)}", "\n\n\n".join(texts))
+        return Folded(f"Code of {scorecard_page.heading(item)}", "\n\n\n".join(texts))
 
     def scenarios(self, item: str) -> Mapping[Any, Scenario]:
         """Scenarios of an item, by key."""
@@ -208,7 +208,7 @@ class Book:
         """
         from IPython.display import Markdown
 
-        by_key = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
+        by_key = {"/".join(r.key): r for r in expected_numbers.records_of(self.paper.name)}
 
         def number(match: re.Match[str]) -> str:
             source, place, form = match.groups()
@@ -228,20 +228,22 @@ class Book:
         """
         from IPython.display import Markdown
 
-        by_key = {"/".join(r.key): r for r in expected.records_of(self.paper.name)}
+        by_key = {"/".join(r.key): r for r in expected_numbers.records_of(self.paper.name)}
         rows = []
         for text, cell in cells.items():
             record = by_key[cell]
             numbers = (record.published, *(record.number(model) for model in self.models))
             rows.append([text, *("" if x is None else f"{x:.4g}" for x in numbers)])
         head = ["", "published", *(harness.NAMES[model] for model in self.models)]
-        return Markdown(report.table(head, rows))
+        return Markdown(scorecard_page.table(head, rows))
 
     def dots(self, item: str) -> None:
         """Show the ratio of each number of an item to the published value, with its tolerance."""
-        figure = dots.dot_plot(self.records(item))
+        figure = ratio_plot.dot_plot(self.records(item))
         if figure is not None:
-            _show(figure, f"{report.heading(item)}: our numbers divided by the published ones")
+            _show(
+                figure, f"{scorecard_page.heading(item)}: our numbers divided by the published ones"
+            )
 
     def draw(self, *items: str) -> None:
         """Show the figures of items."""
@@ -251,7 +253,7 @@ class Book:
                 continue
             model = models[0] if len(models) == 1 else "both"
             figure = harness.draw(self.paper.name, item, model, progress=self._progress)
-            title = f"{report.heading(item)}: {self.paper.published.titles.get(item, '')}"
+            title = f"{scorecard_page.heading(item)}: {self.paper.published.titles.get(item, '')}"
             _show(figure, title.rstrip(": "))
 
     def by_simpy(self, item: str, keys: Sequence[Any] | None = None) -> PaperTable:
@@ -295,7 +297,9 @@ class Book:
         from IPython.display import Markdown
 
         order = [item for item in self.paper.items if item in self._records]
-        return Markdown(report.summary_markdown([r for i in order for r in self._records[i]]))
+        return Markdown(
+            scorecard_page.summary_markdown([r for i in order for r in self._records[i]])
+        )
 
     def _item(self, item: str) -> harness.Item:
         harness.items_of(self.paper, item)
@@ -335,7 +339,9 @@ def _show(figure: Figure, alt: str) -> None:
     from IPython.display import Image, display, display_markdown
 
     metadata = {"alt": alt}
-    display(Image(pictures.png(figure, SCREEN_DPI)), metadata={**metadata, "image/png": metadata})
+    display(
+        Image(figure_files.png(figure, SCREEN_DPI)), metadata={**metadata, "image/png": metadata}
+    )
     display_markdown(f"*{alt}*", raw=True)
     plt.close(figure)
 

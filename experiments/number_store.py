@@ -25,8 +25,8 @@ Numbers = dict[tuple[str, str], tuple[float | None, ...]]
 """Fields of a `Measured` by (row, column)."""
 
 SHOWS = {
-    "bench.py", "cli", "comparison.py", "completion.py", "interactive", "pcapng.py",
-    "plot_style.py", "plots.py", "qlog.py", "topology.py", "traces", "vegas_trace.py",
+    "apps", "cli", "comparison.py", "completion.py", "pcapng.py", "plot_style.py", "plots.py",
+    "qlog.py", "topology_plot.py", "vegas_trace.py",
 }  # fmt: skip
 """Files and folders of tcpcc that display numbers and do not affect them."""
 

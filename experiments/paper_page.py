@@ -2,7 +2,7 @@
 
 A page has the paper's claims, and for each table and figure the numbers in the paper's arrangement,
 the figure, definitions, tolerances and scenarios. The layout is in templates/paper.md and
-papers.md. `make docs` writes the pages into docs/papers.
+papers_index.md. `make docs` writes the pages into docs/papers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from experiments import dots, expected, harness, pictures, report
+from experiments import expected_numbers, figure_files, harness, ratio_plot, scorecard_page
 from experiments.harness import FIGURES, HERE, Paper
-from experiments.keys import in_words
 from experiments.paper_table import MARKS, TEMPLATES, PaperTable
-from experiments.published import Cell, Claim
+from experiments.published_numbers import Cell, Claim
 from experiments.records import MODELS, Record
-from experiments.report import heading
+from experiments.run_labels import in_words
+from experiments.scorecard_page import heading
 from tcpcc import Scenario
 
 CLAIM_MARKS = {
@@ -53,17 +53,22 @@ def write(folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    every = [sections(paper, expected.records_of(name)) for name, paper in harness.papers().items()]
+    every = [
+        sections(paper, expected_numbers.records_of(name))
+        for name, paper in harness.papers().items()
+    ]
     for of_paper in every:
         for section in of_paper:
-            figure = dots.dot_plot(section.records)
+            figure = ratio_plot.dot_plot(section.records)
             if figure is not None:
-                pictures.save(figure, folder / section.dots, ("svg",))
+                figure_files.save(figure, folder / section.dots, ("svg",))
                 plt.close(figure)
         name = of_paper[0].paper.name
         (folder / f"{name}.md").write_text(page(of_paper), encoding="utf-8")
         records = [record for section in of_paper for record in section.records]
-        report.scorecard(records).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+        scorecard_page.scorecard(records).to_csv(
+            folder / f"{name}.csv", index=False, lineterminator="\n"
+        )
         (folder / f"{name}.zip").write_bytes(_archive(of_paper))
     (folder / "index.md").write_text(index(every), encoding="utf-8")
 
@@ -84,7 +89,7 @@ def page(of_paper: Sequence[Section]) -> str:
 
 def index(papers: Sequence[Sequence[Section]]) -> str:
     """The list of all tables and figures, as a page."""
-    return _rendered("papers.md", papers=papers)
+    return _rendered("papers_index.md", papers=papers)
 
 
 def _rendered(template: str, **content: Any) -> str:
@@ -94,7 +99,7 @@ def _rendered(template: str, **content: Any) -> str:
     )  # fmt: skip
     templates.globals |= {
         "models": {model: harness.NAMES[model] for model in MODELS},
-        "marks": {MARKS[verdict][0]: verdict for verdict in report.VERDICTS},
+        "marks": {MARKS[verdict][0]: verdict for verdict in scorecard_page.VERDICTS},
         "claim_marks": CLAIM_MARKS,
         "heading": heading,
         "anchor": anchor,
@@ -147,7 +152,7 @@ class Section:
     @cached_property
     def summary(self) -> Mapping[Any, Any]:
         """Its row of `report.summary`."""
-        return report.summary(self.records).iloc[0].to_dict()
+        return scorecard_page.summary(self.records).iloc[0].to_dict()
 
     def marks(self, model: str) -> Counter[str]:
         """Number of published numbers and references by the mark of a model's verdict."""
@@ -195,7 +200,7 @@ class Section:
     @property
     def dots(self) -> str:
         """File name of the picture of all ratios without suffix; "" for none."""
-        drawn = any(map(dots.can_be_drawn, self.records))
+        drawn = any(map(ratio_plot.can_be_drawn, self.records))
         return f"{self.paper.name}_{self.item}" if drawn else ""
 
     @property
@@ -297,7 +302,7 @@ class Sentence:
 def claims(records: Iterable[Record]) -> list[Sentence]:
     """A paper's claims, in the order of the data file."""
     by_form: dict[str, Sentence] = {}
-    for _, claim, holds in expected.claims(records):
+    for _, claim, holds in expected_numbers.claims(records):
         by_form.setdefault(claim.form or claim.text, Sentence()).pairs.append((claim, holds))
     for form, sentence in by_form.items():
         sentence.text = common(form, [claim.text for claim, _ in sentence.pairs])

@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments import published
-from experiments.published import digits
+from experiments import published_numbers
+from experiments.published_numbers import digits
 from experiments.records import Record
-from experiments.report import markdown_table, number, percent
+from experiments.scorecard_page import markdown_table, number, percent
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLE = TEMPLATES / "table.css"
@@ -155,7 +155,7 @@ class PaperTable:
 
     @property
     def notes(self) -> list[Note]:
-        checks = published.checks(self.records[0].paper) if self.records else {}
+        checks = published_numbers.checks(self.records[0].paper) if self.records else {}
         return [
             Note(letter, text, tuple(at), checks.get(text, ""))
             for text, (letter, at) in self._notes.items()
@@ -222,10 +222,12 @@ def place(item: str, row: str, column: str) -> str:
     return re.sub(r"\W+", "-", text).strip("-")
 
 
-def _layout(records: Sequence[Record]) -> published.Layout:
-    if not records or not published.file_of(records[0].paper).exists():
-        return published.Layout()
-    return published.of(records[0].paper).layouts.get(records[0].item, published.Layout())
+def _layout(records: Sequence[Record]) -> published_numbers.Layout:
+    if not records or not published_numbers.file_of(records[0].paper).exists():
+        return published_numbers.Layout()
+    return published_numbers.of(records[0].paper).layouts.get(
+        records[0].item, published_numbers.Layout()
+    )
 
 
 def _in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from experiments.measured import DECIDED, Measured, Values
-from experiments.published import NOT_TRACED, Cause, Cell, Key
+from experiments.measured_numbers import DECIDED, Measured, Values
+from experiments.published_numbers import NOT_TRACED, Cause, Cell, Key
 
 MODELS = ("packet", "fluid")
 

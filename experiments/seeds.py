@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 
 if TYPE_CHECKING:
     from experiments.harness import Runs

@@ -26,7 +26,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from experiments import expected, published
+from experiments import expected_numbers, published_numbers
 from experiments.records import HITS, MODELS, Record
 
 KINDS = {
@@ -77,7 +77,7 @@ class Statement:
         """The first of `KINDS` that it has."""
         return next(kind for kind in KINDS if getattr(self, kind))
 
-    def names(self, key: published.Key) -> bool:
+    def names(self, key: published_numbers.Key) -> bool:
         """Whether `cells` names the cell."""
         full = "/".join(key)
         return any(full == name or full.startswith(f"{name}/") for name in self.cells)
@@ -90,13 +90,13 @@ def of(paper: str) -> tuple[Statement, ...]:
     Raises:
         ValueError: a statement names a cell or a claim that does not exist.
     """
-    file = published.DATA / f"{paper}_statements.toml"
+    file = published_numbers.DATA / f"{paper}_statements.toml"
     if not file.exists():
         return ()
     with file.open("rb") as text:
         entries = tomllib.load(text)["statement"]
     statements = tuple(Statement(**{k: _value(v) for k, v in entry.items()}) for entry in entries)
-    cells = published.of(paper).cells
+    cells = published_numbers.of(paper).cells
     known = {claim.form for cell in cells for claim in cell.claims}
     for statement in statements:
         wrong = [form for form in statement.claims if form not in known]
@@ -125,7 +125,7 @@ def results(
         paper: name of the paper.
         records: its records. Cells without a published value or reference are not judged.
     """
-    claims = list(expected.claims(records))
+    claims = list(expected_numbers.claims(records))
     for statement in of(paper):
         outcomes: dict[str, list[str]] = {model: [] for model in MODELS}
         for r in records:
@@ -170,7 +170,7 @@ def overview_markdown(records: Sequence[Record]) -> str:
     for paper, group in groupby(records, key=lambda r: r.paper):
         tally = counts(paper, list(group))
         total.update(tally)
-        lines.append(_line(published.of(paper).title, tally))
+        lines.append(_line(published_numbers.of(paper).title, tally))
     return "\n".join([*lines, _line("All", total)])
 
 
@@ -200,7 +200,7 @@ def markdown(records: Sequence[Record]) -> str:
     for paper, group in groupby(records, key=lambda r: r.paper):
         if not of(paper):
             continue
-        title = published.of(paper).title
+        title = published_numbers.of(paper).title
         lines += ["", f"## {title}", "", "| Section | Statement | Held by | Packets | Fluid |"]
         lines.append("|---|---|---|---|---|")
         for statement, judged in results(paper, list(group)):

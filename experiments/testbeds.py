@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import tcpcc as tc
-from experiments import pictures
+from experiments import figure_files
 from experiments.harness import FIGURES
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from tcpcc.errors import ScenarioError, unknown
 from tcpcc.files import whole_file
-from tcpcc.parallel import Simulations
+from tcpcc.sweeps.parallel import Simulations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -192,5 +192,5 @@ def show(results: dict[str, Any], as_json: bool) -> None:
 def save_figures(study: str, drawn: Mapping[str, Figure]) -> None:
     """Write figures by name into the folder of figures."""
     for name, figure in drawn.items():
-        for file in pictures.save(figure, FIGURES / f"{study}_{name}", ("png", "pdf")):
+        for file in figure_files.save(figure, FIGURES / f"{study}_{name}", ("png", "pdf")):
             print(f"drew {file}", file=sys.stderr)

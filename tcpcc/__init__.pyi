@@ -25,7 +25,6 @@ from .models import analysis as analysis
 from .models import estimate as estimate
 from .models import simulate as simulate
 from .models.packet.simpy_driver import PacketSimulation as PacketSimulation
-from .parallel import on_cluster as on_cluster
 from .queues import Discipline as Discipline
 from .results import Run as Run
 from .results import metrics as metrics
@@ -48,6 +47,7 @@ from .scenario.topologies import from_networkx as from_networkx
 from .scenario.topologies import parking_lot as parking_lot
 from .slow_start import StartUp as StartUp
 from .sweeps import sweep as sweep
+from .sweeps.parallel import on_cluster as on_cluster
 from .transport.recovery import Recovery as Recovery
 
 __version__: str

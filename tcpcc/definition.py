@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from tcpcc import plugins, rich
+from tcpcc import html_tables, plugins
 from tcpcc.engine.subset import Fields
 from tcpcc.errors import ScenarioError, ScenarioWarning, real, refuse, unknown, warn
 
@@ -212,7 +212,7 @@ class Definition:
         head = ("parameter", "default", "unit", "range", "meaning")
         source = f"<br><small>{html.escape(self.source)}</small>" if self.source else ""
         title = f"{self.registry.kind} {self.name}"
-        return rich.headed(title, self.summary, source, rich.table(head, rows))
+        return html_tables.headed(title, self.summary, source, html_tables.table(head, rows))
 
     def records(
         self, sample: Iterable[str], written: Iterable[str] = ()

@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 import tcpcc as tc
-from tcpcc.results import shelf
+from tcpcc.results import run_store
 
 NET = tc.dumbbell("10 Mbps", "20 ms", 20)
 
@@ -31,8 +31,8 @@ def scenarios(count: int, duration: float = 2) -> list[tc.Scenario]:
 
 def kept(folder: Path) -> set[str]:
     """The runs in the cache; each is whole."""
-    files = {path.name for path in folder.glob(f"*{shelf.SUFFIX}")}
-    assert all(shelf.take(folder / name) is not None for name in files), "a damaged run is kept"
+    files = {path.name for path in folder.glob(f"*{run_store.SUFFIX}")}
+    assert all(run_store.take(folder / name) is not None for name in files), "a damaged run is kept"
     return files
 
 
@@ -58,7 +58,7 @@ def kills(count: int, seed: int = 1) -> None:
         for _ in range(count):
             child = begin(todo, folder)
             wanted = len(there) + draw.randint(0, 4)
-            while len(list(folder.glob(f"*{shelf.SUFFIX}"))) < wanted:
+            while len(list(folder.glob(f"*{run_store.SUFFIX}"))) < wanted:
                 time.sleep(0.001)
             time.sleep(draw.uniform(0, 0.05))
             os.kill(child, signal.SIGKILL)

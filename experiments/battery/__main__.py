@@ -21,7 +21,7 @@ import pandas as pd
 import tcpcc as tc
 from experiments.battery.measures import lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, phase_free
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from tcpcc.errors import ModelWarning
 from tcpcc.files import write_between
 

@@ -11,7 +11,7 @@ from experiments import charts
 from experiments.bbr_cubic import scenarios as s
 from experiments.bbr_cubic import studies, tables
 from experiments.bbr_cubic.scenarios import Network, Throughputs
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from tcpcc import plots
 
 if TYPE_CHECKING:

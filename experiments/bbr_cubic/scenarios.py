@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 import tcpcc as tc
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 
 FLOWS = 50
 BUFFERS = (0.5, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0)

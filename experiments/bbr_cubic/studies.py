@@ -28,7 +28,7 @@ import numpy as np
 import tcpcc as tc
 from experiments import number_store
 from experiments.harness import CACHE, numbers_of
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.seeds import means, seeds_up_to
 from tcpcc.controllers import CONTROLLERS, Controller
 

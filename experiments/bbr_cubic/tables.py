@@ -12,9 +12,9 @@ import numpy as np
 import tcpcc as tc
 from experiments.bbr_cubic import scenarios as s
 from experiments.bbr_cubic.scenarios import Network, Point, Throughputs
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from tcpcc.files import whole_file
-from tcpcc.parallel import Simulations
+from tcpcc.sweeps.parallel import Simulations
 
 PAGE = DATA.parents[1] / "docs" / "bbr_cubic.md"
 STORED = {"packet": DATA / "bbr_cubic.csv", "fluid": DATA / "bbr_cubic_fluid.csv"}

@@ -10,7 +10,7 @@ import numpy as np
 import tcpcc as tc
 from experiments.ifip25 import scenarios as s
 from experiments.ifip25.scenarios import Cell, Network, Single, Ten
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from experiments.testbeds import MODELS, TESTBED, Item, Key, Numbers, read, renew_tables, stored
 
 PUBLISHED = "published_model"

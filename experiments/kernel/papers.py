@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments import published
+from experiments import published_numbers
 from experiments.kernel.cases import PACKET, PROCESSING, QUICK_ACKS, STEP, Case, path
 from experiments.kernel.compare import Sender, sender_of, senders
 from experiments.quick_vegas import scenarios as quick
@@ -126,7 +126,7 @@ def settling(begin: float, end: float) -> Number:
 
 def printed(paper: str, item: str, row: str, column: str) -> float | None:
     """The published number, or the one that the data file has in its place (`reference`)."""
-    (cell,) = (c for c in published.of(paper).cells if c.key == (item, row, column))
+    (cell,) = (c for c in published_numbers.of(paper).cells if c.key == (item, row, column))
     return cell.reference if cell.published is None else cell.published
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from experiments import charts, published
+from experiments import charts, published_numbers
 from experiments.harness import Cells
 from experiments.l4s import scenarios as s
 from experiments.l4s.tables import column
@@ -33,7 +33,7 @@ def curve(
         line = [cells[row, column(buffer)] for buffer in s.BUFFERS]
         label = name if model == "packet" else None
         charts.curve(ax, places, line, model, label, color=colour, marker=marker)
-    printed = published.of("l4s").printed(item)
+    printed = published_numbers.of("l4s").printed(item)
     points = [
         (x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)
     ]

@@ -13,7 +13,7 @@ import tcpcc as tc
 from experiments.l4s import scenarios as l4s
 from experiments.pam25 import scenarios as s
 from experiments.pam25.scenarios import Mixture
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from experiments.testbeds import MODELS, Item, Key, Numbers, renew_tables, stored
 
 RATES = ("prague", "rival")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments import charts, published
+from experiments import charts, published_numbers
 from experiments.harness import Cells, Runs
 from experiments.quick_vegas import scenarios as s
 from experiments.quick_vegas import tables
@@ -46,7 +46,7 @@ def draw_basic(runs: Mapping[str, Runs]) -> Figure:
 def _mark_published(axes: Sequence[Axes], kind: str) -> None:
     """Draw rings at published values: settling times, largest queue, throughput at 85 s."""
     item, row = {"vegas": ("figure_2", "Vegas")}.get(kind, ("figure_3", "Quick Vegas"))
-    printed = published.of("quick_vegas").printed(item)
+    printed = published_numbers.of("quick_vegas").printed(item)
     starts = {"new connection": 0, "halved": 80, "doubled": 160}
     for event, start in starts.items():
         settled = start + float(printed[row, event] or 0)
@@ -91,7 +91,7 @@ def draw_queues(runs: Mapping[str, Runs]) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    printed = published.of("quick_vegas").printed("figure_7")
+    printed = published_numbers.of("quick_vegas").printed("figure_7")
     with plots.style():
         figure, axes = plt.subplots(
             3, len(runs), sharex=True, sharey=True, squeeze=False, figsize=(plots.WIDTH, 5.2)

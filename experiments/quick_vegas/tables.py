@@ -11,7 +11,7 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.harness import Runs, Values
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.quick_vegas import scenarios as s
 
 WINDOWS = ((0, 25), (25, 55), (55, 300), (300, 310), (310, 400), (400, 420), (420, 435), (435, 500))

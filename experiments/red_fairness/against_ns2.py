@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from experiments import harness, number_store, published
+from experiments import harness, number_store, published_numbers
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import Quantities, of_each_seed, over_seeds
@@ -40,7 +40,7 @@ NS2_SEEDS = 20
 @cache
 def ns2() -> dict[str, Any]:
     """Results of ns-2.35 by setting ("A", "B", "drop-tail"), table, column and row."""
-    with (published.DATA / "red_fairness_ns2.toml").open("rb") as file:
+    with (published_numbers.DATA / "red_fairness_ns2.toml").open("rb") as file:
         return tomllib.load(file)
 
 
@@ -102,7 +102,7 @@ def agreement(setting: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    printed = {cell.key: cell.published for cell in published.of("red_fairness").cells}
+    printed = {cell.key: cell.published for cell in published_numbers.of("red_fairness").cells}
     lines = []
     for table, values in by_seed(setting).items():
         for column, rows in ns2()[setting][table].items():

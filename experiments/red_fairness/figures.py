@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments import charts, published
+from experiments import charts, published_numbers
 from experiments.harness import Cells, Runs
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.red_fairness import scenarios as s
 from tcpcc import plots
 from tcpcc.queues.red import base_probability
@@ -212,7 +212,7 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
     """
     import matplotlib.pyplot as plt
 
-    printed = published.of("red_fairness").printed(item)
+    printed = published_numbers.of("red_fairness").printed(item)
     rows = -(-len(columns) // 2)
     with plots.style():
         figure, axes = plt.subplots(

@@ -11,7 +11,7 @@ from typing import Any
 
 import tcpcc as tc
 from experiments.harness import Runs, Values
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.red_fairness import scenarios as s
 from experiments.red_fairness import tables
 from experiments.seeds import means, seeds_up_to, tabulate

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments import charts
 from experiments.harness import Cells, Runs
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc import plots

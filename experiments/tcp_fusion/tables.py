@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 
 import tcpcc as tc
-from experiments import published
+from experiments import published_numbers
 from experiments.harness import Runs
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.seeds import means, over_seeds, tabulate
 from experiments.tcp_fusion import scenarios as s
 from tcpcc.controllers import CONTROLLERS
@@ -121,7 +121,7 @@ PAIR = 90.0  # Mb/s; goodputs of a pair add up to 86 to 93 on the testbed
 
 def share_tolerance() -> float:
     """Tolerance of two different variants in Table 1, as a share of a pair."""
-    cells = {cell.key: cell for cell in published.of("tcp_fusion").cells}
+    cells = {cell.key: cell for cell in published_numbers.of("tcp_fusion").cells}
     tolerance = cells["table_1", "Reno", "Fusion"].tolerance
     assert tolerance is not None
     return tolerance.value / PAIR
@@ -129,7 +129,7 @@ def share_tolerance() -> float:
 
 def printed_shares() -> dict[tuple[str, str], float]:
     """`shares` of the published numbers."""
-    printed = published.of("tcp_fusion").printed("table_1")
+    printed = published_numbers.of("tcp_fusion").printed("table_1")
     return {
         pair: share / (share + other)
         for pair in combinations(s.VARIANTS, 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tcpcc as tc
-from experiments import charts, published
+from experiments import charts, published_numbers
 from experiments.harness import Cells, Runs
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
@@ -102,7 +102,7 @@ def draw_alone(runs: Mapping[str, Runs]) -> Figure:
     figure = run.plot_trace(run.flows[0], before=float(run.data["finished"][0]) + 0.2)
     kind = next(iter(next(iter(runs.values()))))[0]
     item = {s.RENO: "figure_5", s.VEGAS: "figure_7"}[kind]
-    _tell(figure, run, published.of("tcp_vegas").printed(item)["throughput", kind])
+    _tell(figure, run, published_numbers.of("tcp_vegas").printed(item)["throughput", kind])
     return figure
 
 
@@ -201,9 +201,9 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
     """Table III: throughput and retransmissions of both transfers, with the published numbers."""
     import matplotlib.pyplot as plt
 
-    from experiments import published
+    from experiments import published_numbers
 
-    printed = published.of("tcp_vegas").printed("table_3")
+    printed = published_numbers.of("tcp_vegas").printed("table_3")
     columns = [t.column(*pair) for pair in s.PAIRS]
     at = np.arange(len(columns))
     with plots.style():
@@ -232,9 +232,9 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
     """Table IV: throughput, retransmissions and timeouts, with the published numbers."""
     import matplotlib.pyplot as plt
 
-    from experiments import published
+    from experiments import published_numbers
 
-    printed = published.of("tcp_vegas").printed("table_4")
+    printed = published_numbers.of("tcp_vegas").printed("table_4")
     numbers = values["packet"]
     at = np.arange(len(s.TABLE))
     with plots.style():
@@ -264,9 +264,9 @@ def chart_loads(values: Mapping[str, Cells]) -> Figure:
     """Table IV against the load; published numbers are at the load chosen to fit its Reno."""
     import matplotlib.pyplot as plt
 
-    from experiments import published
+    from experiments import published_numbers
 
-    printed = published.of("tcp_vegas").printed("table_4")
+    printed = published_numbers.of("tcp_vegas").printed("table_4")
     numbers = values["packet"]
     rows = {
         "throughput": "Throughput (KB/s)",
@@ -325,9 +325,9 @@ def chart_fairness(values: Mapping[str, Cells]) -> Figure:
     """Jain's index, with the published numbers."""
     import matplotlib.pyplot as plt
 
-    from experiments import published
+    from experiments import published_numbers
 
-    printed = published.of("tcp_vegas").printed("fairness")
+    printed = published_numbers.of("tcp_vegas").printed("fairness")
     columns = list(dict.fromkeys(column for _, column in printed))
     at = np.arange(len(columns))
     with plots.style():

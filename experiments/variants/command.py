@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from experiments import pictures
+from experiments import figure_files
 from experiments.harness import CACHE, FIGURES, numbers_of
 from experiments.variants import figures, page, references, tables
 from experiments.variants.measures import MAIN, MEASURES
@@ -53,7 +53,7 @@ def reproduce(options: argparse.Namespace) -> None:
         print(f"{len(changes)} numbers differ from experiments/data/variants.csv:", *changes[:20],
               sep="\n  ", file=sys.stderr)  # fmt: skip
     if options.figures:
-        for file in pictures.save(figures.draw(table), FIGURES / "variants", ("png", "pdf")):
+        for file in figure_files.save(figures.draw(table), FIGURES / "variants", ("png", "pdf")):
             print(f"drew {file}", file=sys.stderr)
     if options.scorecard:
         page.write_page(options.scorecard, table)

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tcpcc as tc
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from experiments.random_hosts import with_longer_times
 from experiments.variants import networks as n
 from experiments.variants.measures import of_beside_reno, of_sharing
 from experiments.variants.tables import SEEDS, Entry, Table, agree, entry, far_apart
-from tcpcc.parallel import Simulations
+from tcpcc.sweeps.parallel import Simulations
 
 TIMES = 10
 """Factor of rate, buffer and thresholds in `windows`."""

@@ -12,16 +12,16 @@ import numpy as np
 
 import tcpcc as tc
 from experiments import number_store
-from experiments.expected import ROUNDING, this_platform
+from experiments.expected_numbers import ROUNDING, this_platform
 from experiments.harness import NAMES
-from experiments.published import DATA
+from experiments.published_numbers import DATA
 from experiments.records import MODELS
 from experiments.variants import networks as n
 from experiments.variants.measures import MAIN, MEASURES, TIMES, of_beside_reno, of_sharing
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import TcpccError, unknown
-from tcpcc.parallel import Simulations
 from tcpcc.results.metrics import mean_ci
+from tcpcc.sweeps.parallel import Simulations
 
 SEEDS = (1, 2, 3, 4, 5)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments import charts, published
+from experiments import charts, published_numbers
 from experiments.harness import Cells, Runs
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.westwood_rbe import scenarios as s
 from experiments.westwood_rbe import tables
 from tcpcc import plots
@@ -100,7 +100,7 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    printed = published.of("westwood_rbe").printed("figure_1")
+    printed = published_numbers.of("westwood_rbe").printed("figure_1")
     sizes = list(s.BUFFERS.values())
     fine = np.geomspace(sizes[0], sizes[-1], 100)
     with plots.style():

@@ -9,7 +9,7 @@ import numpy as np
 
 import tcpcc as tc
 from experiments.harness import Runs, Values
-from experiments.measured import Measured
+from experiments.measured_numbers import Measured
 from experiments.seeds import means, over_seeds
 from experiments.westwood_rbe import scenarios as s
 

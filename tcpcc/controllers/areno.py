@@ -38,7 +38,7 @@ Evidence (constants: paper)
 
 import math
 
-from tcpcc.controllers.estimators import RE_PARAMS, RE_STATE, update_re
+from tcpcc.controllers.rate_estimators import RE_PARAMS, RE_STATE, update_re
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
 from tcpcc.controllers.reno import reno

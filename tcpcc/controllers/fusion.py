@@ -38,7 +38,7 @@ Evidence (constants: paper)
         papers/test_reproduction.py
 """
 
-from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
+from tcpcc.controllers.rate_estimators import BE_PARAMS, BE_STATE, silence_be, update_be
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
 from tcpcc.controllers.reno import reno

@@ -15,7 +15,7 @@ empty.
 
 Differences from the papers
     The second paper prints (2) and (3) without the floor of 2 packets; the first has it.
-    :mod:`tcpcc.controllers.estimators` describes how the estimators read a flow's ACKs.
+    :mod:`tcpcc.controllers.rate_estimators` describes how the estimators read a flow's ACKs.
 
 Evidence (constants: paper)
     closed form: window after a loss fills the pipe
@@ -25,7 +25,7 @@ Evidence (constants: paper)
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.estimators import BE_PARAMS, BE_STATE, silence_be, update_be
+from tcpcc.controllers.rate_estimators import BE_PARAMS, BE_STATE, silence_be, update_be
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.definition import register
 

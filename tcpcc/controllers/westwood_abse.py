@@ -5,7 +5,7 @@ Westwood", GLOBECOM 2002.
 
 The rules are :mod:`tcpcc.controllers.westwood`'s with ABSE in place of BE. The constants of the
 estimate are from memory, so they are parameters; see
-:func:`tcpcc.controllers.estimators.update_abse`.
+:func:`tcpcc.controllers.rate_estimators.update_abse`.
 
 Evidence (constants: paper)
     closed form: window after a loss fills the pipe
@@ -13,7 +13,7 @@ Evidence (constants: paper)
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.estimators import ABSE_PARAMS, ABSE_STATE, update_abse
+from tcpcc.controllers.rate_estimators import ABSE_PARAMS, ABSE_STATE, update_abse
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import restart, threshold
 from tcpcc.definition import register

@@ -4,7 +4,8 @@ Source: L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of West
 Vegas TCP congestion control", ACM CCR 34(2), 2004; the filter as in Linux.
 
 The rules are :mod:`tcpcc.controllers.westwood`'s with the estimate of
-:func:`tcpcc.controllers.estimators.update_plus` in place of BE, which ACK compression misleads.
+:func:`tcpcc.controllers.rate_estimators.update_plus` in place of BE, which ACK compression
+misleads.
 
 Evidence (constants: Linux)
     ns-2: Linux' port: windows at losses within 1 %
@@ -14,7 +15,7 @@ Evidence (constants: Linux)
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.estimators import PLUS_PARAMS, PLUS_STATE, update_plus
+from tcpcc.controllers.rate_estimators import PLUS_PARAMS, PLUS_STATE, update_plus
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import restart, threshold
 from tcpcc.definition import register

@@ -33,7 +33,7 @@ Evidence (constants: paper)
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.estimators import (
+from tcpcc.controllers.rate_estimators import (
     RCE_PARAMS,
     RCE_STATE,
     RE_PARAMS,

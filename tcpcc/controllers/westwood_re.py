@@ -12,7 +12,7 @@ Evidence (constants: paper)
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.estimators import RE_PARAMS, RE_STATE, update_re
+from tcpcc.controllers.rate_estimators import RE_PARAMS, RE_STATE, update_re
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood import restart, threshold
 from tcpcc.definition import register

@@ -12,8 +12,8 @@ import multiprocessing
 import os
 import sys
 
-from tcpcc.bars import is_watched
 from tcpcc.engine.jit import INTERPRETED
+from tcpcc.progress_bars import is_watched
 
 _log = logging.getLogger(__name__)
 _printed: set[str] = set()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN, PART
+from tcpcc.models.recorded_fields import FLOW_BIN, LINK_BIN, PART
 from tcpcc.scenario.draw import drawn
 from tcpcc.scenario.resolve import Senders
 

@@ -50,7 +50,7 @@ from tcpcc.results.plot_style import (
     times_of,
 )  # fmt: skip
 from tcpcc.results.run import Run, Selection
-from tcpcc.results.topology import topology, topology_height
+from tcpcc.results.topology_plot import topology, topology_height
 from tcpcc.results.vegas_trace import vegas_trace
 from tcpcc.scenario.traffic import Flow
 

@@ -26,7 +26,7 @@ from typing import (
     overload,
 )
 
-from tcpcc import rich
+from tcpcc import html_tables
 from tcpcc.errors import ScenarioError, nonnegative, positive, refuse, suggestion, unknown, whole
 from tcpcc.scenario import units
 from tcpcc.scenario.units import Quantity
@@ -278,7 +278,7 @@ class Record:
         return type(self)(**{**kept, **changes})
 
     def _repr_html_(self) -> str:
-        return rich.headed(type(self).__name__, "", rich.settings(self.given()))
+        return html_tables.headed(type(self).__name__, "", html_tables.settings(self.given()))
 
     def _with(self, **values: Any) -> Self:
         """A copy with some fields changed, without checks: the caller gives valid values."""

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tcpcc import rich
+from tcpcc import html_tables
 from tcpcc.definition import Flag, Param
 from tcpcc.errors import (
     ScenarioError,
@@ -249,7 +249,7 @@ class Network(Record):
                     raise unknown("node in default_path", node, nodes)
 
     def _repr_html_(self) -> str:
-        return rich.headed("Network", self._told(), self._links_html())
+        return html_tables.headed("Network", self._told(), self._links_html())
 
     def _told(self) -> str:
         """The network's size and access links, in words."""
@@ -269,7 +269,7 @@ class Network(Record):
             for link in self.links
         ]  # fmt: skip
         head = ("link", "from", "to", "rate (bit/s)", "delay (s)", "buffer", "queue", "loss")
-        return rich.table(head, rows)
+        return html_tables.table(head, rows)
 
 
 @record

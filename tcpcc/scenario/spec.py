@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc import rich
+from tcpcc import html_tables
 from tcpcc.errors import ScenarioError, positive, refuse, whole
 from tcpcc.files import whole_file
 from tcpcc.scenario.frozen import (
@@ -138,13 +138,13 @@ class Scenario(Record):
             "other",
         )
         listed = [(load.name or "workload", repr(load.flow)) for load in self.workloads]
-        return rich.headed(
+        return html_tables.headed(
             "Scenario",
             f"{self.duration:g} s, seed {self.seed}; {self.net._told()}",
             self.net._links_html(),
-            rich.table(head, flows),
-            rich.table(("workload", "conversations of"), listed),
-            rich.table(("change",), [(repr(change),) for change in self.changes]),
+            html_tables.table(head, flows),
+            html_tables.table(("workload", "conversations of"), listed),
+            html_tables.table(("change",), [(repr(change),) for change in self.changes]),
         )
 
     def resolve(self, expand: bool = True, senders: float | Senders = math.inf) -> Resolved:

@@ -6,9 +6,9 @@ hybrid cannot be more than (N + f) / f times as fast as packets.
 
 import pytest
 
-from experiments import crowd
+from experiments import hybrid_speed
 from experiments.background import dumbbell, red
-from tcpcc import bench
+from tcpcc.apps.bench import speed
 
 QUEUES = {"RED": red, "drop-tail": None}
 
@@ -17,7 +17,7 @@ QUEUES = {"RED": red, "drop-tail": None}
 def ready():
     """Machine code is there before the clock runs."""
     for model in ("packet", "hybrid"):
-        bench.speed(dumbbell(10, ["newreno"], red)(1, 5), model)
+        speed.speed(dumbbell(10, ["newreno"], red)(1, 5), model)
 
 
 @pytest.mark.parametrize("queue", QUEUES)
@@ -25,7 +25,7 @@ def ready():
 def test_a_minute_of_ten_flows_before_a_crowd(benchmark, background, queue):
     """1 Mb/s each; 100,000 are 100 Gb/s. At most 100 representatives for each of four delays."""
     case = dumbbell(background, ["newreno"], QUEUES[queue], n_foreground=10, rate=1e6)(1, 60)
-    packets, seconds = benchmark.pedantic(bench.speed, (case, "hybrid"), rounds=1)
+    packets, seconds = benchmark.pedantic(speed.speed, (case, "hybrid"), rounds=1)
     benchmark.extra_info["CPU seconds"] = round(seconds, 2)
     benchmark.extra_info["packets"] = round(packets)
 
@@ -34,15 +34,15 @@ def test_a_minute_of_ten_flows_before_a_crowd(benchmark, background, queue):
 @pytest.mark.parametrize("background", [100, 1000])
 def test_the_same_in_packets(benchmark, background, queue):
     case = dumbbell(background, ["newreno"], QUEUES[queue], n_foreground=10, rate=1e6)(1, 60)
-    packets, seconds = benchmark.pedantic(bench.speed, (case, "packet"), rounds=1)
+    packets, seconds = benchmark.pedantic(speed.speed, (case, "packet"), rounds=1)
     benchmark.extra_info["CPU seconds"] = round(seconds, 2)
     benchmark.extra_info["packets"] = round(packets)
 
 
 @pytest.mark.parametrize("background", [1000, 100_000])
 def test_speed_up_of_one_flow_before_a_crowd(benchmark, background):
-    """A minute; packets by a part of it (`experiments/crowd.py`, which draws the figure)."""
-    table = benchmark.pedantic(crowd.cost, ([background],), {"most": 3e6}, rounds=1)
-    for name in crowd.HYBRIDS:
+    """A minute; packets by a part of it (`experiments/hybrid_speed.py`, which draws the figure)."""
+    table = benchmark.pedantic(hybrid_speed.cost, ([background],), {"most": 3e6}, rounds=1)
+    for name in hybrid_speed.HYBRIDS:
         speed_up = table.loc[background, "packet"] / table.loc[background, name]
         benchmark.extra_info[name] = round(speed_up)

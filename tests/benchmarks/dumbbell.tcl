@@ -1,4 +1,4 @@
-# The dumbbell of tcpcc/bench.py in ns-2, for a comparison of speed in the same run.
+# The dumbbell of tcpcc/apps/bench/speed.py in ns-2, for a comparison of speed in the same run.
 #
 #   ns dumbbell.tcl <rate, bit/s> <flows> <buffer, packets> <duration, s>
 #

@@ -373,12 +373,12 @@ def test_ctrl_c_during_a_run(capsys, monkeypatch, toml, tmp_path):
 
 
 def test_bench_measures_every_engine(capsys, monkeypatch):
-    from tcpcc import bench
+    from tcpcc.apps.bench import speed
 
-    monkeypatch.setattr(bench, "CASES", ((10e6, 1),))
-    monkeypatch.setattr(bench, "PACKETS", 5000)
-    monkeypatch.setattr(bench, "ns2_speed", lambda *_: (1000.0, 0.01))
-    monkeypatch.setattr(bench, "has_ns2", lambda: True)
+    monkeypatch.setattr(speed, "CASES", ((10e6, 1),))
+    monkeypatch.setattr(speed, "PACKETS", 5000)
+    monkeypatch.setattr(speed, "ns2_speed", lambda *_: (1000.0, 0.01))
+    monkeypatch.setattr(speed, "has_ns2", lambda: True)
     assert run("bench") == 0
     header, row = capsys.readouterr().out.splitlines()
     names = re.split(r"\s{2,}", header)
@@ -389,25 +389,25 @@ def test_bench_measures_every_engine(capsys, monkeypatch):
 
 def test_bench_counts_the_events_of_a_packet_and_its_ack():
     """Three on a dumbbell where flows meet, one where a flow is alone: docs/architecture.md."""
-    from tcpcc import bench
+    from tcpcc.apps.bench import speed
 
     for flows, events in ((10, 3), (1, 1)):
-        case = bench.scenario(10e6, flows, 20_000)
-        assert bench.events_per_packet(case) == pytest.approx(events, rel=0.05)
+        case = speed.scenario(10e6, flows, 20_000)
+        assert speed.events_per_packet(case) == pytest.approx(events, rel=0.05)
 
 
 def test_cost_and_error_of_each_model_are_written_into_the_page(monkeypatch, tmp_path, capsys):
-    from tcpcc import bench, precision
+    from tcpcc.apps.bench import precision, speed
 
     small = [precision.Case(f"case {k}", 5e6, 1, (("cubic", 1), ("bbr", 1))) for k in range(4)]
     monkeypatch.setattr(precision, "CASES", small)
     monkeypatch.setattr(precision, "SEEDS", (1, 2))
     monkeypatch.setattr(precision, "DURATION", 4.0)
     monkeypatch.setattr(precision, "AFTER", 1.0)
-    monkeypatch.setattr(bench, "CASES", ((10e6, 1),))
-    monkeypatch.setattr(bench, "PACKETS", 5000)
-    monkeypatch.setattr(bench, "ROUNDS", 1)
-    monkeypatch.setattr(bench, "has_ns2", lambda: False)
+    monkeypatch.setattr(speed, "CASES", ((10e6, 1),))
+    monkeypatch.setattr(speed, "PACKETS", 5000)
+    monkeypatch.setattr(speed, "ROUNDS", 1)
+    monkeypatch.setattr(speed, "has_ns2", lambda: False)
     page = tmp_path / "page.md"
     page.write_text("no marks")
     assert run("bench", "--precision", "--page", str(page)) == 2
@@ -427,7 +427,7 @@ def test_cost_and_error_of_each_model_are_written_into_the_page(monkeypatch, tmp
 
 def test_the_errors_are_those_of_the_numbers(monkeypatch):
     """Against numbers that are known: packets 10, 12, 14 and a model that gives 15."""
-    from tcpcc import precision
+    from tcpcc.apps.bench import precision
 
     case = precision.Case("known", 5e6, 1, (("reno", 1),))
     monkeypatch.setattr(precision, "CASES", (case,))
@@ -445,12 +445,12 @@ def test_the_errors_are_those_of_the_numbers(monkeypatch):
 
 def test_the_speeds_of_the_readme_are_written_by_the_command(monkeypatch, tmp_path, capsys):
     """The table of README.md has the cases and the form of `tcpcc bench --readme`."""
-    from tcpcc import bench
+    from tcpcc.apps.bench import speed
 
-    monkeypatch.setattr(bench, "PACKETS", 5000)
-    monkeypatch.setattr(bench, "ROUNDS", 1)
-    monkeypatch.setattr(bench, "ns2_speed", lambda *_: (1000.0, 0.001))
-    monkeypatch.setattr(bench, "has_ns2", lambda: True)
+    monkeypatch.setattr(speed, "PACKETS", 5000)
+    monkeypatch.setattr(speed, "ROUNDS", 1)
+    monkeypatch.setattr(speed, "ns2_speed", lambda *_: (1000.0, 0.001))
+    monkeypatch.setattr(speed, "has_ns2", lambda: True)
     monkeypatch.chdir(tmp_path)
     assert run("bench", "--readme") != 0
     assert "README.md: must have the lines" in capsys.readouterr().err
@@ -460,7 +460,7 @@ def test_the_speeds_of_the_readme_are_written_by_the_command(monkeypatch, tmp_pa
     written = (tmp_path / "README.md").read_text()
     form = re.compile(r"\d+(\.\d+)?")
     (old, new) = (
-        text.split(bench.MARKS[0])[1].split(bench.MARKS[1])[0] for text in (committed, written)
+        text.split(speed.MARKS[0])[1].split(speed.MARKS[1])[0] for text in (committed, written)
     )
     assert form.sub("0", old) == form.sub("0", new) != new
     assert [row.split("|")[1:3] for row in old.split("\n")] == [

@@ -83,7 +83,7 @@ def test_links_inside_the_project_lead_somewhere(page):
 
 def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
     """Its code and its data file, as the guide has them, fit together."""
-    from experiments import harness, published
+    from experiments import harness, published_numbers
     from experiments.records import record
 
     texts = dict(BLOCK.findall((GUIDES / "reproduce_a_paper.md").read_text()))
@@ -94,7 +94,7 @@ def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
     item = scope["PAPER"].items["table_1"]
     runs = {"table_1": {key: tcpcc.simulate(case) for key, case in item.scenarios().items()}}
     numbers = {"packet": harness.measure(scope["PAPER"], runs)}
-    verdicts = [record(cell, numbers).verdict for cell in published.read(data).cells]
+    verdicts = [record(cell, numbers).verdict for cell in published_numbers.read(data).cells]
     assert verdicts == ["reproduced", "reproduced"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from experiments import everything, expected, harness, published
+from experiments import expected_numbers, harness, published_numbers, reproduce_all
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -130,9 +130,9 @@ def test_the_prose_of_a_notebook_has_no_number_of_its_tables(path):
     ours = numbers(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(cells))))
     printed, digits = set(), 3
     if path.stem in PAPERS:
-        records = expected.records_of(path.stem)
+        records = expected_numbers.records_of(path.stem)
         ours = [n for r in records for n in (r.packet, r.fluid) if n is not None]
-        printed = {float(c.published) for c in published.of(path.stem).cells if c.published}
+        printed = {float(c.published) for c in published_numbers.of(path.stem).cells if c.published}
         digits = 2
     for cell in book.cells:
         if cell.cell_type == "markdown":
@@ -143,15 +143,17 @@ def test_the_prose_of_a_notebook_has_no_number_of_its_tables(path):
 
 
 def test_the_readme_says_how_long_make_reproduce_takes():
-    minutes = sum(sum(step.minutes) for step in everything.STEPS)
+    minutes = sum(sum(step.minutes) for step in reproduce_all.STEPS)
     (line,) = re.findall("^make reproduce .*", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert f"about {minutes:.0f} minutes on 2 cores" in line
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_cause_has_no_number_of_a_table(paper):
-    ours = [n for r in expected.records_of(paper) for n in (r.packet, r.fluid) if n is not None]
-    cells = published.of(paper).cells
+    ours = [
+        n for r in expected_numbers.records_of(paper) for n in (r.packet, r.fluid) if n is not None
+    ]
+    cells = published_numbers.of(paper).cells
     printed = {float(cell.published) for cell in cells if cell.published}
     causes = {c.text for cell in cells for c in (cell.cause, cell.fluid_cause) if c}
     found = {text: repeated(text, ours, printed) for text in causes}

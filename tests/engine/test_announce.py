@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tcpcc import bars
+from tcpcc import progress_bars
 from tcpcc.engine import announce, jit
 
 
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch):
     screen = Terminal()
-    for module in (announce, bars):
+    for module in (announce, progress_bars):
         monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules={}))
     monkeypatch.setattr(announce, "_printed", set())
     monkeypatch.setattr(announce, "INTERPRETED", False)
@@ -30,7 +30,7 @@ def terminal(monkeypatch):
 def pipe(monkeypatch, modules):
     """Let stderr be no terminal, and these modules be imported."""
     screen = io.StringIO()
-    for module in (announce, bars):
+    for module in (announce, progress_bars):
         monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=screen, modules=modules))
 
 

@@ -19,7 +19,7 @@ from tcpcc.engine import framing
 from tcpcc.engine.framing import digest
 from tcpcc.engine.jit import Caller, accessor
 from tcpcc.engine.source import code_digest, dtype_bytes, encoded
-from tcpcc.parallel import _cache_name, _fingerprint
+from tcpcc.sweeps.parallel import _cache_name, _fingerprint
 
 NUMBERS = st.one_of(
     st.integers(-200, 200), st.booleans(), st.floats(-5, 5), st.sampled_from([0.0, -0.0, math.inf])
@@ -312,7 +312,7 @@ def test_digests_are_the_same_in_every_process():
     code = """
 import tcpcc as tc
 from tcpcc.engine.source import code_digest, module_digest
-from tcpcc.parallel import _cache_name
+from tcpcc.sweeps.parallel import _cache_name
 net = tc.dumbbell("10 Mbps", "20 ms", 20, queue="red")
 flows = [tc.Flow("bbr3"), tc.Flow("cubic", slow_start="hystart++")]
 print(_cache_name(tc.Scenario(net, flows, duration=1), "packet", {"trace": True}, {}))

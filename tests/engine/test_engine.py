@@ -59,7 +59,7 @@ def test_the_digest_of_an_engine_covers_every_module_that_its_functions_come_fro
             home = getattr(getattr(value, "py_func", value), "__module__", "")
             if isinstance(home, str) and home.startswith("tcpcc.") and callable(value):
                 assert home in behind, (name, value)
-    assert {"tcpcc.models.bins", "tcpcc.engine.streams", "tcpcc.engine.jit"} <= behind
+    assert {"tcpcc.models.recorded_fields", "tcpcc.engine.streams", "tcpcc.engine.jit"} <= behind
 
 
 def test_the_imports_that_the_digest_follows_are_those_of_the_syntax_tree():
@@ -110,13 +110,13 @@ def test_no_algorithm_is_behind_an_engine():
 
 
 def test_swapped_fields_of_a_bin_give_another_digest(tmp_path):
-    """`models/bins.py` was once left out of the hash: stale code ran and windows became inf."""
+    """This module was once left out of the hash: stale code ran and windows became inf."""
     package = Path(tc.__file__).parent
     digests = set()
     for swap in (False, True):
         copy = tmp_path / str(swap) / "tcpcc"
         shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        bins = copy / "models" / "bins.py"
+        bins = copy / "models" / "recorded_fields.py"
         text = bins.read_text()
         assert '"cwnd": float, "ssthresh": float' in text
         if swap:
@@ -337,7 +337,7 @@ def test_without_a_place_to_write_it_compiles_all_the_same(tmp_path, monkeypatch
 
 
 def test_module_digest_is_of_the_text():
-    assert module_digest("tcpcc.models.bins") != module_digest("tcpcc.engine.streams")
+    assert module_digest("tcpcc.models.recorded_fields") != module_digest("tcpcc.engine.streams")
 
 
 def test_what_several_want_to_compile_is_compiled_serialized(tmp_path):

@@ -89,12 +89,12 @@ def test_compilations_are_logged_once_and_nothing_is_printed(caplog, capsys, mon
 
 def test_a_sweep_logs_what_it_loads_and_what_it_simulates(caplog, tmp_path):
     one = tc.Scenario(NET, [tc.Flow("reno")], duration=0.2)
-    with caplog.at_level(logging.INFO, logger="tcpcc.parallel"):
+    with caplog.at_level(logging.INFO, logger="tcpcc.sweeps.parallel"):
         tc.sweep([one], cache=tmp_path, jobs=1)
     assert "1 of 1 runs to simulate" in caplog.text
 
 
 def test_logs_are_silent_unless_the_program_asks():
-    code = "import logging, tcpcc; logging.getLogger('tcpcc.parallel').warning('quiet')"
+    code = "import logging, tcpcc; logging.getLogger('tcpcc.sweeps.parallel').warning('quiet')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -12,8 +12,8 @@ import pytest
 from named import TESTS, is_test, names_of
 
 import experiments
-from experiments import expected, published
-from experiments.published import NOT_TRACED, Cause
+from experiments import expected_numbers, published_numbers
+from experiments.published_numbers import NOT_TRACED, Cause
 from experiments.westwood_rbe import tables as westwood
 
 PAPERS = list(experiments.papers())
@@ -24,7 +24,7 @@ def causes():
     return dict.fromkeys(
         (paper, cell.item, cause)
         for paper in PAPERS
-        for cell in published.of(paper).cells
+        for cell in published_numbers.of(paper).cells
         for cause in (cell.cause, cell.fluid_cause)
         if cause is not None
     )
@@ -63,13 +63,13 @@ def ours(paper, column="packet"):
     """What a column of the expected numbers has, by (item, row, column)."""
     return {
         (line["item"], line["row"], line["column"]): float(line[column])
-        for line in expected.cells_of(paper)
+        for line in expected_numbers.cells_of(paper)
         if line[column]
     }
 
 
 def printed(paper, item):
-    return published.of(paper).printed(item)
+    return published_numbers.of(paper).printed(item)
 
 
 ERRORS = ("+20%", "+10%", "8V2R", "-10%", "-20%")

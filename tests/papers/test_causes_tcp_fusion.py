@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from experiments import published
+from experiments import published_numbers
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc.transport.flow_record import RECOVERY, window_at
@@ -41,7 +41,7 @@ def share(run, after, before=None):
 )  # fmt: skip
 def test_as_shares_of_their_sum_the_pairs_are_within_the_tolerance(row, column):
     """Table 1: as throughputs they are outside, since the testbed's pairs sum to less."""
-    of = published.of("tcp_fusion").printed("table_1")
+    of = published_numbers.of("tcp_fusion").printed("table_1")
     print_share = of[row, column] / (of[row, column] + of[column, row])
     ours = np.mean([share(tc.simulate(s.pair(row, column, k)), 30, 90) for k in range(1, 11)])
     assert abs(ours - print_share) < 0.1
@@ -132,7 +132,7 @@ def old_kernel(first, second):
 
 
 def test_old_kernels_make_bic_and_cubic_equal_and_reno_too_strong():
-    printed = published.of("tcp_fusion").printed("table_1")
+    printed = published_numbers.of("tcp_fusion").printed("table_1")
     for pair in (("BIC", "CUBIC"), ("BIC", "HSTCP")):
         ours = old_kernel(*pair)
         assert ours == pytest.approx([printed[pair], printed[pair[::-1]]], abs=9), pair

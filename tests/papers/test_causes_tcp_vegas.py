@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from experiments import expected
+from experiments import expected_numbers
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
 
@@ -65,7 +65,7 @@ def test_renos_timeouts_are_longer_than_the_papers():
     """Section III-A: 1100 ms on average; Table IV: Vegas has 1.53 times Reno's throughput."""
     assert np.mean(times_to_timeout(0.5)) == pytest.approx(2.2, abs=0.1)
     assert np.mean(times_to_timeout(0.25)) == pytest.approx(1.4, abs=0.1)
-    printed = expected.numbers("tcp_vegas", "packet")
+    printed = expected_numbers.numbers("tcp_vegas", "packet")
     ratio = {name: printed["clock", "throughput ratio", name].value for name in s.CLOCKS}
     assert ratio["500 ms, load 9"] > 1.75
     assert ratio["250 ms, load 9"] == pytest.approx(1.53, abs=0.12)  # two standard errors

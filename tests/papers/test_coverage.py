@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import experiments
-from experiments import coverage, expected
+from experiments import coverage, expected_numbers
 
 ROOT = Path(experiments.__file__).parents[1]
 PAPERS = experiments.papers()
@@ -57,6 +57,6 @@ def test_every_figure_or_table_that_is_an_item_is_a_place():
 
 
 def test_the_page_is_of_these_places_and_numbers():
-    records = [record for paper in PAPERS for record in expected.records_of(paper)]
+    records = [record for paper in PAPERS for record in expected_numbers.records_of(paper)]
     page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
     assert page == coverage.markdown(records)

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from experiments import differences, harness, seeds
-from experiments.published import DIFFERENCES
+from experiments.published_numbers import DIFFERENCES
 
 # An item of a paper, and causes that its experiments show; few seconds.
 PAPER, ITEM, CAUSES = "red_fairness", "estimator", {"windows", "recovery"}

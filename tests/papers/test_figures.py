@@ -10,8 +10,8 @@ import matplotlib as mpl
 import pytest
 
 import experiments
-from experiments import dots, expected, harness, pictures
-from experiments.measured import Measured
+from experiments import expected_numbers, figure_files, harness, ratio_plot
+from experiments.measured_numbers import Measured
 from experiments.records import record
 from tcpcc import plots
 from tcpcc.scenario import CBR, Flow
@@ -39,7 +39,7 @@ def _close_figures():
 
 @pytest.fixture(scope="module")
 def records():
-    return {name: expected.records_of(name) for name in PAPERS}
+    return {name: expected_numbers.records_of(name) for name in PAPERS}
 
 
 def numbers(records, item):
@@ -138,8 +138,8 @@ def marks(figure, label):
 def test_every_item_that_prints_numbers_has_a_dot_plot(paper, records):
     for item in PAPERS[paper].items:
         cells = [r for r in records[paper] if r.item == item]
-        printed = [r for r in cells if dots.can_be_drawn(r)]
-        figure = dots.dot_plot(cells)
+        printed = [r for r in cells if ratio_plot.can_be_drawn(r)]
+        figure = ratio_plot.dot_plot(cells)
         assert (figure is None) == (not printed)
         if figure is not None:
             published, reference = marks(figure, "published"), marks(figure, "reference")
@@ -158,14 +158,14 @@ def one_record():
 
 
 def test_a_dot_plot_tells_ratios_and_what_is_beyond_its_edge():
-    figure = dots.dot_plot([one_record()])
+    figure = ratio_plot.dot_plot([one_record()])
     assert marks(figure, "packets") == pytest.approx([1.1])
     assert marks(figure, "fluid") == []  # at the edge, with its number
     assert [text.get_text() for text in figure.axes[0].texts] == ["5"]
 
 
 def test_a_table_that_prints_nothing_has_no_dot_plot(records):
-    assert dots.dot_plot([r for r in records["tcp_fusion"] if r.item == "figure_6"]) is None
+    assert ratio_plot.dot_plot([r for r in records["tcp_fusion"] if r.item == "figure_6"]) is None
 
 
 # Files.
@@ -180,26 +180,28 @@ def a_figure():
 
 def test_equal_figures_give_equal_files(tmp_path):
     for name in "ab":
-        files = pictures.save(a_figure(), tmp_path / f"p_{name}.1")
-        assert [file.name for file in files] == [f"p_{name}.1.{kind}" for kind in pictures.KINDS]
-    for kind in pictures.KINDS:
+        files = figure_files.save(a_figure(), tmp_path / f"p_{name}.1")
+        assert [file.name for file in files] == [
+            f"p_{name}.1.{kind}" for kind in figure_files.KINDS
+        ]
+    for kind in figure_files.KINDS:
         one, other = (tmp_path / f"p_{name}.1.{kind}" for name in "ab")
         assert one.read_bytes() == other.read_bytes()
     with pytest.raises(ValueError, match="must be one of png, pdf, svg"):
-        pictures.save(a_figure(), tmp_path / "p", ["jpeg"])
+        figure_files.save(a_figure(), tmp_path / "p", ["jpeg"])
 
 
 def test_a_png_has_the_figures_colours_in_a_small_palette(tmp_path):
     from PIL import Image
 
-    (file,) = pictures.save(a_figure(), tmp_path / "p", ["png"])
+    (file,) = figure_files.save(a_figure(), tmp_path / "p", ["png"])
     with Image.open(file) as image:
         assert image.mode == "P"
         assert image.size == (
-            round(plots.WIDTH * pictures.DPI),
+            round(plots.WIDTH * figure_files.DPI),
             600,
         )  # white margins left and right
-        assert image.info["dpi"] == pytest.approx((pictures.DPI, pictures.DPI), abs=0.1)
+        assert image.info["dpi"] == pytest.approx((figure_files.DPI, figure_files.DPI), abs=0.1)
         colours = {colour for _, colour in image.convert("RGB").getcolors()}
     assert tuple(round(255 * c) for c in mpl.colors.to_rgb(plots.BLUE)) in colours
     assert (255, 255, 255) in colours

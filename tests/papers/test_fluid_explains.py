@@ -5,7 +5,7 @@ import math
 import pytest
 
 import tcpcc as tc
-from experiments import expected, notebook, phase_plane
+from experiments import expected_numbers, notebook, phase_plane
 from experiments.quick_vegas import scenarios as quick
 from experiments.quick_vegas import tables as quick_tables
 from experiments.tcp_fusion import scenarios as fusion
@@ -92,7 +92,7 @@ def test_numbers_in_a_text_are_the_accepted_ones():
     book = notebook.Book("quick_vegas")
     text = "{figure_2/Vegas/doubled|.2f} of {published: figure_2/Vegas/doubled} s, {not/one}"
     assert book.text(text).data == "31.64 of 31.8 s, {not/one}"
-    fluid = expected.numbers("quick_vegas", "fluid")["figure_2", "Vegas", "doubled"].value
+    fluid = expected_numbers.numbers("quick_vegas", "fluid")["figure_2", "Vegas", "doubled"].value
     assert book.text("{fluid: figure_2/Vegas/doubled|.1f}").data == f"{fluid:.1f}"
     with pytest.raises(KeyError, match="settings/Vegas: real Delta/doubled has no number of fluid"):
         book.text("{fluid: settings/Vegas: real Delta/doubled}")

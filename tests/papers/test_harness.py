@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import experiments
-from experiments import expected, harness, number_store, published, report
+from experiments import expected_numbers, harness, number_store, published_numbers, scorecard_page
 from experiments import records as judging
-from experiments.measured import Measured, completed
-from experiments.published import Cause, Cell, Claim, Tolerance
+from experiments.measured_numbers import Measured, completed
+from experiments.published_numbers import Cause, Cell, Claim, Tolerance
 from experiments.records import agree, grade, judge, record
 from experiments.seeds import means, over_seeds
 from tcpcc.errors import ScenarioError, TcpccError
@@ -25,7 +25,7 @@ PAPERS = experiments.papers()
 
 def cell(**changes):
     plain = Cell(
-        paper="p", item="table_1", row="Vegas", column="0-25", unit="1", published=0.5,
+        paper="p", item="table_1", row="Vegas", column="0-25", unit="1", published_numbers=0.5,
         tolerance=Tolerance("absolute", 0.03, "so far"), measured="", source="Table I",
     )  # fmt: skip
     return replace(plain, **changes)
@@ -90,7 +90,7 @@ def test_an_undecided_number_says_how_many_seeds_decide_it_and_needs_no_cause():
     text = f"{judging.UNDECIDED} (16): 100 seeds would decide it."
     assert (found.undecided("packet"), found.undecided("fluid")) == (text, "")
     assert found.as_dict()["undecided"] == text
-    assert f"[1] {text}" in report.markdown_table([found])
+    assert f"[1] {text}" in scorecard_page.markdown_table([found])
     assert judging.seeds_needed(5.0, 0.9) == 124  # 123.4
     near = record(one, {"fluid": {one.key: mean._replace(value=14.001)}})
     assert near.undecided("fluid").endswith("more than 10,000 seeds would decide it.")
@@ -118,14 +118,14 @@ def test_fluid_near_undecided_packets_says_so():
         "fluid": {one.key: Measured(0.54)},
     }
     assert record(one, values).fluid_cause == judging.NEAR_UNDECIDED
-    assert report.explained([record(one, values)], "fluid_cause").total() == 0
+    assert scorecard_page.explained([record(one, values)], "fluid_cause").total() == 0
 
 
 def test_printed_and_inferred_numbers_and_formulas_are_counted_apart():
     text = cell(paper="quick_vegas")
     sentence, formula = replace(text, row="b", read="sentence"), replace(text, formula=True)
     found = [judged(one, 0.51, 0.54) for one in (text, sentence, formula)]
-    row = report.overview(found).iloc[0]
+    row = scorecard_page.overview(found).iloc[0]
     assert (row["published"], row["text"], row["axis"], row["sentence"]) == (2, 1, 0, 1)
     assert (row["packet tested"], row["packet reproduced"], row["packet within 10 %"]) == (1, 1, 1)
     assert (row["fluid tested"], row["fluid deviates"], row["fluid within 10 %"]) == (1, 1, 1)
@@ -138,7 +138,7 @@ def test_the_strict_count_leaves_out_undecided_numbers_and_loose_matches():
     loose = replace(noisy, tolerance=Tolerance("relative", 0.5, "r"))
     found = [judged(noisy, 0.51, 0.51), judged(loose, 0.51, 0.51)]
     found.append(record(noisy, {"packet": {noisy.key: Measured(0.51, 0, 1, 0.5, 10)}}))
-    row = report.overview(found).iloc[0]
+    row = scorecard_page.overview(found).iloc[0]
     told = [row[f"packet {name}"] for name in ("tested", "reproduced", "loose match", "undecided")]
     assert told == [3, 1, 1, 1]
 
@@ -168,7 +168,7 @@ def test_the_summary_counts_single_runs_among_the_undecided():
     one = cell(paper="quick_vegas")
     numbers = (Measured(0.51, 0.4, 0.6), Measured(0.51, 0.4, 0.6, 0.5, 10))
     found = [record(one, {"packet": {one.key: number}}) for number in numbers]
-    lines = report.overview_markdown(found).splitlines()
+    lines = scorecard_page.overview_markdown(found).splitlines()
     counts = {line.split(" | ")[0][2:].split(":")[0]: line.split(" | ")[1:] for line in lines}
     assert counts["undecided"] == ["2", "0 |"]
     assert counts["of these, numbers of single runs; the rest need more seeds"] == ["1", "0 |"]
@@ -179,7 +179,7 @@ def test_the_summary_counts_values_within_the_tolerance_whatever_their_range():
     numbers = (Measured(0.529, 0.4, 0.6), Measured(0.531, 0.4, 0.6))
     found = [record(one, {"packet": {one.key: number}}) for number in numbers]
     assert [r.verdict for r in found] == ["undecided"] * 2
-    assert "is within the tolerance | 1 | 0 |" in report.overview_markdown(found)
+    assert "is within the tolerance | 1 | 0 |" in scorecard_page.overview_markdown(found)
 
 
 def test_deviations_of_numbers_of_one_run_add_up_in_their_quotient():
@@ -209,11 +209,11 @@ def test_a_quotient_by_a_single_run_has_the_range_of_both():
 
 def test_a_cell_by_definition_is_shown_but_not_counted():
     """A number divided by itself says nothing about a model, whatever the value."""
-    cell = next(c for c in published.of("tcp_vegas").cells if c.by_definition)
+    cell = next(c for c in published_numbers.of("tcp_vegas").cells if c.by_definition)
     for value in (1.0, 7.0):
         found = record(cell, {"packet": {cell.key: Measured(value)}})
         assert (found.published, found.verdict, found.cause) == (1.0, "by definition", "")
-        row = report.overview([found]).iloc[0]
+        row = scorecard_page.overview([found]).iloc[0]
         assert (row["published"], row["packet tested"], row["packet reproduced"]) == (0, 0, 0)
 
 
@@ -447,7 +447,7 @@ def test_every_published_number_has_a_unit_a_source_and_a_way_to_measure(name):
         assert one.source, one.key
         assert one.measured, one.key
         assert (one.tolerance is None) == (one.published is one.reference is None), one.key
-        assert one.read in published.READ, one.key
+        assert one.read in published_numbers.READ, one.key
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -499,10 +499,10 @@ def test_a_block_may_be_read_otherwise_than_its_item(tmp_path):
         if of_item:
             text = text.replace('title = "One"', f'title = "One"\nread = "{of_item}"')
         file.write_text(text)
-        assert {one.read for one in published.read(file).cells} == {told}
+        assert {one.read for one in published_numbers.read(file).cells} == {told}
     file.write_text(MINIMAL.replace('title = "One"', 'title = "One"\nread = "guess"'))
     with pytest.raises(ValueError, match="read must be one of text, axis, sentence"):
-        published.read(file)
+        published_numbers.read(file)
 
 
 def write(tmp_path, text) -> Path:
@@ -512,7 +512,7 @@ def write(tmp_path, text) -> Path:
 
 
 def test_reading_a_data_file(tmp_path):
-    found = published.read(write(tmp_path, MINIMAL))
+    found = published_numbers.read(write(tmp_path, MINIMAL))
     assert [c.key for c in found.cells] == [
         ("table_1", row, column) for row in "xy" for column in "ab"
     ]
@@ -531,7 +531,7 @@ each.row = ["x", "y"]
 each.column = ["a"]
 text = "{row} falls"
 """
-    found = published.read(write(tmp_path, MINIMAL + claim))
+    found = published_numbers.read(write(tmp_path, MINIMAL + claim))
     said = {c for cell in found.cells for c in cell.claims}
     assert {(c.more, c.less, c.text) for c in said} == {
         (("table_1", row, "b"), ("table_1", row, "a"), f"{row} falls") for row in "xy"
@@ -561,7 +561,7 @@ text = "{row} falls"
 )
 def test_a_data_file_that_contradicts_itself_is_refused(tmp_path, addition, message):
     with pytest.raises(ValueError, match=message):
-        published.read(write(tmp_path, MINIMAL + addition))
+        published_numbers.read(write(tmp_path, MINIMAL + addition))
 
 
 # --- reproduce and its tables --------------------------------------------------------------------
@@ -667,28 +667,30 @@ def test_the_scorecard_gives_relative_errors(records):
 
 def test_the_summary_counts_every_record_once(records):
     table = experiments.summary(records)
-    verdicts = table[[f"packet {verdict}" for verdict in experiments.report.VERDICTS]]
+    verdicts = table[[f"packet {verdict}" for verdict in experiments.scorecard_page.VERDICTS]]
     grades = table[[f"packet {grade(x)}" for x in (0.1, 0.25, 0.5, math.inf)]]
     tested = sum(r.is_tested for r in records)
     assert len(records) == table["cells"].sum()
     assert verdicts.to_numpy().sum() == tested == table["published"].sum()
     assert grades.to_numpy().sum() == tested
-    assert table[[f"fluid {v}" for v in experiments.report.VERDICTS]].to_numpy().sum() == 0
+    assert table[[f"fluid {v}" for v in experiments.scorecard_page.VERDICTS]].to_numpy().sum() == 0
 
 
 def test_the_summary_of_a_whole_paper_names_every_item(records):
     (paper,) = {r.paper for r in records}
-    lines = report.summary_markdown(records).splitlines()[2:]
+    lines = scorecard_page.summary_markdown(records).splitlines()[2:]
     assert len(lines) == len({r.item for r in records})  # of a part of it only what is there
     one = PAPERS[paper]
     whole = [replace(records[0], item=cell.item) for cell in one.cells()]
-    names = [line.split(" | ")[1] for line in report.summary_markdown(whole).splitlines()[2:]]
-    assert names == [report.heading(item) for item in one.items]
+    names = [
+        line.split(" | ")[1] for line in scorecard_page.summary_markdown(whole).splitlines()[2:]
+    ]
+    assert names == [scorecard_page.heading(item) for item in one.items]
 
 
 def test_the_markdown_has_a_row_for_every_record_and_the_causes(records):
     told = [replace(records[0], verdict="deviates", cause="the moon"), *records[1:]]
-    text = report.markdown_table(told)
+    text = scorecard_page.markdown_table(told)
     assert text.count("| Vegas |") == len(records)
     assert "[1] the moon" in text
 
@@ -699,30 +701,32 @@ def test_the_markdown_has_a_row_for_every_record_and_the_causes(records):
         ("the moon", "chance"),  # nobody's cause
         (judging.BEYOND_CHANCE, "not traced"),
         (f"{judging.UNDECIDED}: 3", "undecided"),
-        (next(iter(published.checks("quick_vegas"))), "chance"),  # another cell's
+        (next(iter(published_numbers.checks("quick_vegas"))), "chance"),  # another cell's
     ],
 )
 def test_differences_are_counted_by_how_they_are_explained(records, text, told):
     off = replace(records[0], verdict="deviates", cause=text)
-    assert report.explained([*records[1:], off], "cause") == {told: 1}
+    assert scorecard_page.explained([*records[1:], off], "cause") == {told: 1}
     mine = next(c for c in PAPERS["westwood_rbe"].cells() if c.fluid_cause and c.fluid_cause.check
                 and not c.fluid_cause.chance)  # fmt: skip
     apart = replace(records[0], paper=mine.paper, item=mine.item, row=mine.row, column=mine.column,
                     fluid_cause=mine.fluid_cause.text)  # fmt: skip
-    assert report.explained([apart], "fluid_cause") == {"tested": 1}
-    assert "1 have a cause whose evidence a test computes" in report.explained_markdown([apart])
+    assert scorecard_page.explained([apart], "fluid_cause") == {"tested": 1}
+    assert "1 have a cause whose evidence a test computes" in scorecard_page.explained_markdown(
+        [apart]
+    )
 
 
 def test_the_summary_is_renewed_between_its_marks(records, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("before\n{}\nstale\n{}\nafter\n".format(*experiments.report.MARKS))
+    page.write_text("before\n{}\nstale\n{}\nafter\n".format(*experiments.scorecard_page.MARKS))
     for _ in range(2):
         experiments.write_summary(records, page)
         text = page.read_text()
         assert text.startswith("before\n")
         assert text.endswith("\nafter\n")
         assert "stale" not in text
-        assert text.count(report.overview_markdown(records, "notebooks/{}.ipynb")) == 1
+        assert text.count(scorecard_page.overview_markdown(records, "notebooks/{}.ipynb")) == 1
     page.write_text("no marks")
     with pytest.raises(TcpccError, match="must have"):
         experiments.write_summary(records, page)
@@ -756,40 +760,40 @@ def all_seeds(monkeypatch):
 @pytest.fixture
 def accepted(records, tmp_path, all_seeds):
     """Figure 2's records, in a folder of what is expected."""
-    expected.accept(records, tmp_path)
+    expected_numbers.accept(records, tmp_path)
     return tmp_path
 
 
 def test_what_was_accepted_is_as_expected(records, accepted):
-    assert all(expected.moved(r, accepted) == [] for r in records)
+    assert all(expected_numbers.moved(r, accepted) == [] for r in records)
 
 
 def test_moved_numbers_are_shown_before_and_after(records, accepted):
     first = records[0]
     off = replace(first, packet=first.packet * 1.001, verdict="deviates")
-    number, verdict = expected.moved(off, accepted)
+    number, verdict = expected_numbers.moved(off, accepted)
     assert number == f"packet: {first.packet:.9g} -> {first.packet * 1.001:.9g}"
     assert verdict == "verdict: reproduced -> deviates"
-    assert expected.moved(replace(first, fluid=1.0), accepted) == ["fluid: none -> 1"]
-    assert expected.moved(replace(first, packet=math.nan), accepted)
+    assert expected_numbers.moved(replace(first, fluid=1.0), accepted) == ["fluid: none -> 1"]
+    assert expected_numbers.moved(replace(first, packet=math.nan), accepted)
 
 
 def test_rounding_does_not_move_a_number(records, accepted):
     near = replace(records[0], packet=records[0].packet * (1 + 1e-8))
-    assert expected.moved(near, accepted) == []
+    assert expected_numbers.moved(near, accepted) == []
 
 
 def test_on_another_platform_chance_may_move_a_number_inside_its_range(records, accepted):
     ranged = replace(records[0], spread=(1.0, 3.0), packet=2.0, sd=0.5)
-    expected.accept([ranged], accepted)
+    expected_numbers.accept([ranged], accepted)
     inside, outside = replace(ranged, packet=2.5, sd=0.6), replace(ranged, packet=3.1)
-    assert expected.moved(inside, accepted) == ["packet: 2 -> 2.5", "packet_sd: 0.5 -> 0.6"]
+    assert expected_numbers.moved(inside, accepted) == ["packet: 2 -> 2.5", "packet_sd: 0.5 -> 0.6"]
     file = accepted / "quick_vegas_expected.csv"
-    file.write_text(file.read_text().replace(expected.this_platform(), "another"))
-    assert expected.moved(inside, accepted) == []
-    assert expected.moved(outside, accepted) == ["packet: 2 -> 3.1"]
+    file.write_text(file.read_text().replace(expected_numbers.this_platform(), "another"))
+    assert expected_numbers.moved(inside, accepted) == []
+    assert expected_numbers.moved(outside, accepted) == ["packet: 2 -> 3.1"]
     fixed = replace(records[1], packet=records[1].packet * 1.001)
-    assert len(expected.moved(fixed, accepted)) == 1
+    assert len(expected_numbers.moved(fixed, accepted)) == 1
 
 
 def test_a_sample_of_few_seeds_is_accepted_and_held_by_itself(records, accepted, monkeypatch):
@@ -797,14 +801,14 @@ def test_a_sample_of_few_seeds_is_accepted_and_held_by_itself(records, accepted,
     first, *others = records
     few = [replace(first, packet=first.packet + 1), *others]
     monkeypatch.setattr("experiments.seeds.QUICK", True)
-    (file,) = expected.accept(few, accepted)
+    (file,) = expected_numbers.accept(few, accepted)
     assert file.name == "quick_vegas_sample.csv"
     assert len(file.read_text().splitlines()) == 3
-    assert all(expected.moved(r, accepted) == [] for r in few)
-    assert expected.moved(first, accepted)
+    assert all(expected_numbers.moved(r, accepted) == [] for r in few)
+    assert expected_numbers.moved(first, accepted)
     monkeypatch.setattr("experiments.seeds.QUICK", False)
-    assert expected.moved(first, accepted) == []
-    assert expected.moved(few[0], accepted)
+    assert expected_numbers.moved(first, accepted) == []
+    assert expected_numbers.moved(few[0], accepted)
 
 
 def test_accepted_numbers_are_judged_as_those_of_a_run(tmp_path, all_seeds):
@@ -816,14 +820,14 @@ def test_accepted_numbers_are_judged_as_those_of_a_run(tmp_path, all_seeds):
     values = dict.fromkeys(experiments.MODELS, completed(measured, paper.cells()))
     cells = of_figure + paper.cells("limits")
     judged = [record(cell, values) for cell in cells]
-    expected.accept(judged, tmp_path)
-    assert expected.records_of("westwood_rbe", tmp_path) == judged
+    expected_numbers.accept(judged, tmp_path)
+    assert expected_numbers.records_of("westwood_rbe", tmp_path) == judged
 
 
 def test_accepting_one_item_leaves_the_others(records, accepted):
     file = accepted / "quick_vegas_expected.csv"
     before = file.read_text()
-    expected.accept(records[:1], accepted)
+    expected_numbers.accept(records[:1], accepted)
     assert file.read_text() == before
     assert before.count("\n") == 2 + len(records)
 
@@ -832,9 +836,12 @@ def test_accepting_one_item_leaves_the_others(records, accepted):
 def test_something_is_expected_of_every_cell_and_claim(name):
     """And the verdicts are those of the numbers beside them, by the data file's tolerances."""
     cells = PAPERS[name].cells()
-    lines = {tuple(line[x] for x in expected.CELL): line for line in expected.cells_of(name)}
+    lines = {
+        tuple(line[x] for x in expected_numbers.CELL): line
+        for line in expected_numbers.cells_of(name)
+    }
     assert list(lines) == [one.key for one in cells]
-    values = {model: expected.numbers(name, model) for model in judging.MODELS}
+    values = {model: expected_numbers.numbers(name, model) for model in judging.MODELS}
     for key, line in lines.items():
         for model in PAPERS[name].items[key[0]].models:
             assert line["formula"] or line[model], (key, model)
@@ -846,7 +853,7 @@ def test_something_is_expected_of_every_cell_and_claim(name):
     said = {
         ("/".join(c.more), "/".join(c.less)): (c.more, c.less) for one in cells for c in one.claims
     }
-    for line in expected.claims_of(name):
+    for line in expected_numbers.claims_of(name):
         more, less = said.pop((line["more"], line["less"]))
         for model, of_model in values.items():
             told = more in of_model and less in of_model

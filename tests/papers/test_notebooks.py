@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import harness, notebook, published
+from experiments import harness, notebook, published_numbers
 from experiments.records import (
     BEYOND_CHANCE,
     NEAR_PACKETS,
@@ -130,7 +130,7 @@ def test_the_causes_that_a_stored_table_tells_are_those_of_today(paper):
     page = " ".join("".join(o.get("data", {}).get("text/html", "")) for o in outputs)
     found = re.findall(r'<li id="note-[^"]*">(.*?)(?:<span|</li>)', page, flags=re.DOTALL)
     told = {html.unescape(re.sub(r"<a [^>]*>.*?</a>|<[^>]*>", "", text)).strip() for text in found}
-    cells = published.of(paper).cells
+    cells = published_numbers.of(paper).cells
     causes = {c.text for cell in cells for c in (cell.cause, cell.fluid_cause) if c}
     by_rule = (
         BEYOND_CHANCE, NEAR_PACKETS, NEAR_UNDECIDED, OF_ONE_RUN, UNDECIDED, WITHIN_CHANCE

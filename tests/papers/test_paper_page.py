@@ -11,11 +11,17 @@ import matplotlib as mpl
 import pytest
 
 import experiments
-from experiments import conformance_page, expected, paper_page, published, report
+from experiments import (
+    conformance_page,
+    expected_numbers,
+    paper_page,
+    published_numbers,
+    scorecard_page,
+)
 from experiments.kernel import conformance as kernel
-from experiments.keys import in_words
 from experiments.paper_table import MARKS, place
-from experiments.report import number
+from experiments.run_labels import in_words
+from experiments.scorecard_page import number
 from tcpcc import Scenario
 from tcpcc.apps.conformance import cases
 
@@ -50,7 +56,9 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiments.harness.papers", lambda: with_one_scenario(PAPERS))
         patch.setattr("tcpcc.models.simulate", no_simulation)
-        patch.setattr("experiments.dots._panel", lambda *arguments: None)  # empty pictures, quickly
+        patch.setattr(
+            "experiments.ratio_plot._panel", lambda *arguments: None
+        )  # empty pictures, quickly
         paper_page.write(folder)
     return folder
 
@@ -104,10 +112,10 @@ def test_links_within_a_page_and_to_its_files_lead_somewhere(folder, paper):
 def test_every_stored_number_is_at_its_place_with_the_mark_of_its_verdict(folder, paper):
     """The table has our first model's number at the anchor of its cell."""
     cells = dict(re.findall(r'<td[^>]*? id="([^"]+)"[^>]*>(.*?)</td>', text_of(folder, paper)))
-    lines = expected.cells_of(paper)
+    lines = expected_numbers.cells_of(paper)
     assert len(lines) > 100
     for line in lines:
-        item, row, column = (line[name] for name in expected.CELL)
+        item, row, column = (line[name] for name in expected_numbers.CELL)
         shown = cells[place(item, row, column)]
         model = "packet" if line["formula"] or line["packet"] else "fluid"
         own = line["formula"] or line[model]
@@ -137,7 +145,9 @@ def test_a_section_and_the_list_count_the_stored_verdicts(folder, paper, model):
     )
     judged = 0
     for item in PAPERS[paper].items:
-        lines = [x for x in expected.cells_of(paper) if x["item"] == item and not x["formula"]]
+        lines = [
+            x for x in expected_numbers.cells_of(paper) if x["item"] == item and not x["formula"]
+        ]
         marks = Counter(MARKS[x[column]][0] for x in lines if x[column] in MARKS)
         judged += marks.total()
         section = section_of(folder, paper, item)
@@ -154,7 +164,7 @@ def test_a_section_and_the_list_count_the_stored_verdicts(folder, paper, model):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_claims_hold_as_stored(folder, paper):
     claims = text_of(folder, paper).split("## Claims", 1)[1].split("\n(", 1)[0]
-    lines = expected.claims_of(paper)
+    lines = expected_numbers.claims_of(paper)
     for model, name in (("packet", "packets"), ("fluid", "fluid")):
         stored = Counter(line[model] for line in lines)
         for verdict, mark in (("holds", "✓"), ("fails", "✗")):
@@ -165,10 +175,10 @@ def test_claims_hold_as_stored(folder, paper):
 
 
 def test_causes_are_below_the_table_with_their_evidence(folder):
-    known = {name: expected.records_of(name) for name in PAPERS}
+    known = {name: expected_numbers.records_of(name) for name in PAPERS}
     told = 0
     for name, records in known.items():
-        checks = published.checks(name)
+        checks = published_numbers.checks(name)
         for r in records:
             section = html.unescape(section_of(folder, name, r.item))
             for cause in filter(None, (r.cause, r.fluid_cause)):
@@ -190,7 +200,7 @@ def test_every_figure_is_shown_with_what_it_is_drawn_from(folder):
             is_of_fluid = PAPERS[paper].items[item].models == ("fluid",) and source == "runs"
             assert ("of the fluid model" in caption) == is_of_fluid
             title = PAPERS[paper].published.titles.get(item, "")
-            assert f":alt: {report.heading(item)}{': ' * bool(title)}{title}\n" in caption
+            assert f":alt: {scorecard_page.heading(item)}{': ' * bool(title)}{title}\n" in caption
 
 
 def test_ratios_are_drawn_where_there_are_published_numbers(folder):
@@ -214,7 +224,11 @@ def test_a_section_has_definitions_tolerances_and_the_first_scenario(folder):
 def test_the_downloads_are_the_numbers_and_all_scenarios(folder, tmp_path):
     with (folder / f"{PAPER}.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    stored = {"/".join(r.key): r.packet for r in expected.records_of(PAPER) if r.packet is not None}
+    stored = {
+        "/".join(r.key): r.packet
+        for r in expected_numbers.records_of(PAPER)
+        if r.packet is not None
+    }
     found = {"/".join((x["item"], x["row"], x["column"])): x["packet"] or "nan" for x in rows}
     assert {key: float(found[key]) for key in stored} == pytest.approx(stored, nan_ok=True)
     paper = replace(PAPERS[PAPER], items={ITEM: PAPERS[PAPER].items[ITEM]})

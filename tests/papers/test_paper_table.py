@@ -6,12 +6,12 @@ import re
 import pytest
 
 import tcpcc as tc
-from experiments import harness, notebook, published, seeds
-from experiments.measured import Measured
+from experiments import harness, notebook, published_numbers, seeds
+from experiments.measured_numbers import Measured
 from experiments.paper_table import PaperTable
 from experiments.records import Record
 from experiments.records import record as harness_record
-from experiments.report import number
+from experiments.scorecard_page import number
 from experiments.tcp_vegas import tables
 from tcpcc.errors import ScenarioError
 
@@ -76,7 +76,7 @@ def test_rows_with_other_columns_stay_in_one_table():
 
 
 def test_rows_that_the_paper_lacks_come_last_and_have_no_published_line(monkeypatch):
-    layout = published.Layout(rows=["printed"])
+    layout = published_numbers.Layout(rows=["printed"])
     monkeypatch.setattr("experiments.paper_table._layout", lambda records: layout)
     own = {"published": None, "verdict": "no published number", "fluid_verdict": None}
     columns = "stuvwx"
@@ -107,7 +107,7 @@ def test_columns_that_are_combinations_have_common_headings():
 )  # fmt: skip
 def test_rows_and_digits_are_those_of_the_paper(paper, item, rows):
     """Table 3.1 has Fairness above Utilization, Table I times as rows and "0.780"."""
-    cells = [cell for cell in published.of(paper).cells if cell.item == item]
+    cells = [cell for cell in published_numbers.of(paper).cells if cell.item == item]
     of = {"packet": {cell.key: Measured(cell.published or 0.0) for cell in cells}}
     others = {key: Measured(0.0) for c in cells for pair in c.claims for key in pair_keys(pair)}
     of["packet"] = others | of["packet"]
@@ -124,16 +124,16 @@ def pair_keys(claim):
 
 
 def test_printed_digits_survive_copies_and_files(tmp_path):
-    value = published.Printed("0.780")
+    value = published_numbers.Printed("0.780")
     assert value == 0.78
-    assert [published.digits(v) for v in (value, copy.deepcopy(value), 0.78, 926.0, None)] == [
-        "0.780", "0.780", "0.78", "926", ""
-    ]  # fmt: skip
-    text = published.file_of("quick_vegas").read_text(encoding="utf-8")
+    values = (value, copy.deepcopy(value), 0.78, 926.0, None)
+    digits = [published_numbers.digits(v) for v in values]
+    assert digits == ["0.780", "0.780", "0.78", "926", ""]
+    text = published_numbers.file_of("quick_vegas").read_text(encoding="utf-8")
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(text.replace("turned = true", 'rows = ["Vegass"]'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"layout\.rows must be among the rows"):
-        published.read(wrong)
+        published_numbers.read(wrong)
 
 
 @pytest.mark.parametrize(

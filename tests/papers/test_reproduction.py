@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import experiments
-from experiments import expected, seeds
+from experiments import expected_numbers, seeds
 from experiments.bbr_cubic import tables as bbr_cubic
 from experiments.ifip25 import tables as ifip25
 from experiments.kernel import compare
@@ -57,14 +57,14 @@ def simulated(paper, items):
 
 @cache
 def accepted(paper):
-    return {r.key: r for r in expected.records_of(paper)}
+    return {r.key: r for r in expected_numbers.records_of(paper)}
 
 
 def moved(paper, item, items):
     """A line for each cell of an item that is not as accepted."""
     found = simulated(paper, items)
     cells = PAPERS[paper].cells(item)
-    changes = {cell.key: expected.moved(found[cell.key]) for cell in cells}
+    changes = {cell.key: expected_numbers.moved(found[cell.key]) for cell in cells}
     return [f"{' / '.join(key)}: {'; '.join(what)}" for key, what in changes.items() if what]
 
 
@@ -91,11 +91,11 @@ def test_all_numbers_and_verdicts_are_those_accepted(paper, item):
 @pytest.mark.papers
 @pytest.mark.parametrize("paper", PAPERS)
 def test_claims_hold_where_they_are_expected_to(paper):
-    found = expected.claims(simulated(paper, ITEMS).values())
+    found = expected_numbers.claims(simulated(paper, ITEMS).values())
     held = {("/".join(c.more), "/".join(c.less)): holds for _, c, holds in found}
     told = {
         (line["more"], line["less"]): {m: line[m] == "holds" for m in experiments.MODELS if line[m]}
-        for line in expected.claims_of(paper)
+        for line in expected_numbers.claims_of(paper)
     }
     assert held == told
 
@@ -103,7 +103,7 @@ def test_claims_hold_where_they_are_expected_to(paper):
 def holds(paper, claim):
     """In every model."""
     one = [accepted(paper)[key] for key in (claim.more, claim.less)]
-    return all(all(found.values()) for _, _, found in expected.claims(one))
+    return all(all(found.values()) for _, _, found in expected_numbers.claims(one))
 
 
 def cause_of_packets(paper, cell):
@@ -166,7 +166,7 @@ def test_figure_3s_ranges_over_phases_overlap(column):
 def test_a_claim_that_fails_is_explained_at_one_of_its_cells(paper):
     """In fluid also by numbers within 10 % of packets: the claim is about a smaller difference."""
     cells = {cell.key: cell for cell in PAPERS[paper].cells()}
-    for _, claim, holds in expected.claims(accepted(paper).values()):
+    for _, claim, holds in expected_numbers.claims(accepted(paper).values()):
         both = [cells[key] for key in (claim.more, claim.less)]
         assert holds["packet"] or any(cell.cause for cell in both), claim
         records = [accepted(paper)[cell.key] for cell in both]
@@ -184,12 +184,12 @@ def test_scorecard_and_readme_are_of_these_numbers():
     found, root = of_all(), Path(experiments.__file__).parents[1]
     assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
     readme = (root / "README.md").read_text()
-    assert experiments.report.overview_markdown(found, "notebooks/{}.ipynb") in readme
+    assert experiments.scorecard_page.overview_markdown(found, "notebooks/{}.ipynb") in readme
 
 
 def test_the_readme_tells_accepted_numbers():
     words = " ".join((Path(experiments.__file__).parents[1] / "README.md").read_text().split())
-    thesis = expected.numbers("red_fairness", "packet")
+    thesis = expected_numbers.numbers("red_fairness", "packet")
     sent, lost = (thesis["table_4_2", row, "drop-tail 1V9R"].value for row in ("Arrive", "Drop"))
     assert f"Reno flows over 2 Mb/s send {sent:,.0f} packets in 100 s; {lost:.0f} of them" in words
     rows = bbr_cubic.summary(bbr_cubic.stored("packet"))
@@ -213,9 +213,9 @@ NOT_TRACED = {"packet": 19, "fluid": 107}
 
 def test_every_difference_is_explained_or_counted_as_not():
     found = of_all()
-    packets = experiments.report.explained(found, "cause")
+    packets = experiments.scorecard_page.explained(found, "cause")
     assert packets.total() == sum(needs_cause(r.verdict) for r in found)
-    fluid = experiments.report.explained(found, "fluid_cause")
+    fluid = experiments.scorecard_page.explained(found, "fluid_cause")
     both = [r for r in found if r.formula is None and None not in (r.packet, r.fluid)]
     assert fluid.total() == sum(not agree(r.packet, r.fluid) for r in both)
     assert packets["not traced"] <= NOT_TRACED["packet"]

@@ -8,8 +8,8 @@ import pytest
 from named import is_test
 
 import experiments
-from experiments import expected, published, report, statements
-from experiments.measured import Measured, completed
+from experiments import expected_numbers, published_numbers, scorecard_page, statements
+from experiments.measured_numbers import Measured, completed
 
 ROOT = Path(__file__).parents[2]
 PAPERS = experiments.papers()
@@ -17,11 +17,11 @@ LEAST = {"l4s": 8}  # its text is not at hand, only the abstract and the reposit
 
 
 def numbers(paper, model):
-    return {key: each.value for key, each in expected.numbers(paper, model).items()}
+    return {key: each.value for key, each in expected_numbers.numbers(paper, model).items()}
 
 
 def accepted():
-    return [record for paper in PAPERS for record in expected.records_of(paper)]
+    return [record for paper in PAPERS for record in expected_numbers.records_of(paper)]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -59,11 +59,11 @@ def test_no_statement_is_listed_twice(paper):
     ],
 )
 def test_a_statement_with_a_wrong_name_or_without_a_holder_is_refused(entry, tmp_path, monkeypatch):
-    for file in published.DATA.glob("quick_vegas*"):
+    for file in published_numbers.DATA.glob("quick_vegas*"):
         (tmp_path / file.name).write_text(file.read_text())
     line = f'statement = [{{ section = "I", text = "x"{", " * bool(entry)}{entry} }}]'
     (tmp_path / "quick_vegas_statements.toml").write_text(line)
-    monkeypatch.setattr(published, "DATA", tmp_path)
+    monkeypatch.setattr(published_numbers, "DATA", tmp_path)
     statements.of.cache_clear()
     try:
         with pytest.raises(ValueError, match=r"names|must have"):
@@ -74,12 +74,12 @@ def test_a_statement_with_a_wrong_name_or_without_a_holder_is_refused(entry, tmp
 
 def test_the_page_and_the_scorecard_are_of_these_statements():
     found = accepted()
-    assert statements.markdown(found) == (ROOT / "docs" / report.STATEMENTS).read_text()
+    assert statements.markdown(found) == (ROOT / "docs" / scorecard_page.STATEMENTS).read_text()
     assert statements.overview_markdown(found) in (ROOT / "docs" / "scorecard.md").read_text()
 
 
 def test_a_statement_has_the_results_of_its_cells_and_claims():
-    of = expected.records_of("tcp_fusion")
+    of = expected_numbers.records_of("tcp_fusion")
     told = {one.text: found for one, found in statements.results("tcp_fusion", of)}
     fair = "All TCP variants perform in the same manner, namely share fairly with TCP-Reno"
     assert told[fair]["packet"] == 6 * ["undecided"]
@@ -106,7 +106,7 @@ def test_a_statement_is_undecided_if_a_number_is_and_none_is_missed(found, resul
 
 
 def test_a_loose_match_holds_a_statement():
-    of = [replace(r, verdict="loose match") for r in expected.records_of("tcp_fusion")]
+    of = [replace(r, verdict="loose match") for r in expected_numbers.records_of("tcp_fusion")]
     told = {one.text: found for one, found in statements.results("tcp_fusion", of)}
     assert told["up to 1.4 times of ARENO throughput in Fig. 4"]["packet"] == ["holds"]
 
@@ -140,13 +140,13 @@ def test_of_several_quotients_the_largest_counts():
 
 
 def test_a_quotient_of_what_is_not_measured_is_refused(tmp_path):
-    text = published.file_of("tcp_fusion").read_text()
+    text = published_numbers.file_of("tcp_fusion").read_text()
     file = tmp_path / "wrong.toml"
     file.write_text(text.replace('to = "figure_10/Reno beside', 'to = "figure_10/reno beside'))
     with pytest.raises(
         ValueError, match="names figure_10/reno beside Fusion/Route 2, which is not"
     ):
-        published.read(file)
+        published_numbers.read(file)
 
 
 # Evidence for causes in the data files.

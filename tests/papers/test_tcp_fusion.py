@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments import expected
+from experiments import expected_numbers
 from experiments.records import may_be_chance
 from experiments.seeds import over_seeds
 from experiments.tcp_fusion import PAPER
@@ -22,7 +22,7 @@ FRIENDLY = ("Fusion", "ARENO", "CTCP")
 def cells(item):
     """The packet model's numbers of an item: those accepted, to which test_reproduction.py holds
     every run."""
-    found = expected.numbers(PAPER.name, "packet")
+    found = expected_numbers.numbers(PAPER.name, "packet")
     return {key[1:]: value for key, value in found.items() if key[0] == item}
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from experiments import expected, published
-from experiments.measured import Measured
+from experiments import expected_numbers, published_numbers
+from experiments.measured_numbers import Measured
 from experiments.tcp_vegas import PAPER
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.slow
 def numbers(item, model="packet"):
     """Those accepted, by (row, column), with the range over seeds; test_reproduction.py holds every
     run to them."""
-    found = expected.numbers(PAPER.name, model)
+    found = expected_numbers.numbers(PAPER.name, model)
     return {key[1:]: number for key, number in found.items() if key[0] == item}
 
 
 def printed(item):
-    return published.of("tcp_vegas").printed(item)
+    return published_numbers.of("tcp_vegas").printed(item)
 
 
 # Figures 5 to 11.

@@ -6,15 +6,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from experiments import pictures, published
-from experiments.measured import Measured
+from experiments import figure_files, published_numbers
+from experiments.measured_numbers import Measured
 from experiments.westwood_rbe import figures
 
 
 def values(item, rng):
     """The accepted numbers, each changed by at most one unit in the last place."""
     found = {"packet": {}, "fluid": {}}
-    path = published.DATA / "westwood_rbe_expected.csv"
+    path = published_numbers.DATA / "westwood_rbe_expected.csv"
     lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
     for row in csv.DictReader(lines):
         if row["item"] == item:
@@ -33,6 +33,6 @@ def test_a_rounding_error_does_not_move_a_line(item, panels):
     seen = set()
     for seed in range(3):
         figure = figures.draw_tradeoff(panels, values(item, np.random.default_rng(seed)))
-        seen.add(pictures.png(figure))
+        seen.add(figure_files.png(figure))
         plt.close(figure)
     assert len(seen) == 1

@@ -3,7 +3,7 @@ seed where chance leaves that."""
 
 import pytest
 
-from experiments import expected, harness
+from experiments import expected_numbers, harness
 from experiments.westwood_rbe import PAPER, tables
 from experiments.westwood_rbe import scenarios as s
 
@@ -16,7 +16,7 @@ LEGACY = pytest.mark.parametrize("legacy", s.LEGACY)
 def numbers(item, model="packet"):
     """Those accepted, by (row, column), with the range over seeds; test_reproduction.py holds every
     run to them."""
-    found = expected.numbers(PAPER.name, model)
+    found = expected_numbers.numbers(PAPER.name, model)
     return {key[1:]: number for key, number in found.items() if key[0] == item}
 
 

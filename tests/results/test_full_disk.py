@@ -18,7 +18,7 @@ from h5netcdf import File
 
 import tcpcc as tc
 from tcpcc.files import DiskFullError, whole_file
-from tcpcc.results import Run, netcdf, shelf
+from tcpcc.results import Run, netcdf, run_store
 from tcpcc.results.unfailing import UnfailingFile
 
 resource = pytest.importorskip("resource")
@@ -90,7 +90,7 @@ def test_hdf5_reads_back_what_it_has_written_past_the_end_of_the_disk(limit, tmp
 def test_a_full_disk_says_how_large_the_file_is_in_every_format(tmp_path):
     run = factories.run(events=factories.events())
     with files_of_at_most(100):
-        for write in (run.to_csv, run.save, lambda path: shelf.put(path, run)):
+        for write in (run.to_csv, run.save, lambda path: run_store.put(path, run)):
             with pytest.raises(DiskFullError, match=r"file: .*: the file needs .*, .* are free$"):
                 write(tmp_path / "file")
         with pytest.raises(DiskFullError), whole_file(tmp_path / "file") as part:

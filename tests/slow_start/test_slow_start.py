@@ -12,8 +12,8 @@ from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS, Controller, Param
-from tcpcc.parallel import _fingerprint
 from tcpcc.slow_start import SLOW_STARTS, composed
+from tcpcc.sweeps.parallel import _fingerprint
 
 RULES = ["limited", "hystart", "hystart++"]
 

@@ -16,13 +16,13 @@ from tcpcc.apps.browser import control
 from tcpcc.apps.browser.memory_image import FLUID, Snapshot
 from tcpcc.apps.browser.model_data import Choices, Code, ModelData, offset, offsets
 from tcpcc.errors import ScenarioError
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.fluid import STEPS
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.fluid_case import SHORTER, TRIED
 from tcpcc.models.fluid.fluid_step import run_steps
 from tcpcc.models.fluid.fluid_world import FluidWorld
 from tcpcc.models.layout import SENSIBLE, queueing_links
+from tcpcc.models.recorded_fields import FLOW_BIN, LINK_BIN
 from tcpcc.scenario import CBR, Scenario
 
 OF_STEPS = {

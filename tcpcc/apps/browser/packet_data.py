@@ -8,10 +8,10 @@ import numpy as np
 
 from tcpcc.apps.browser.memory_image import PACKETS, Atlas, Snapshot
 from tcpcc.apps.browser.model_data import Choices, Code, ModelData, offset, offsets
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.handlers import flush, run_events
 from tcpcc.models.packet.memory.packet_world import PacketWorld
+from tcpcc.models.recorded_fields import FLOW_BIN, LINK_BIN
 from tcpcc.scenario import Scenario
 from tcpcc.transport import flow_record as t
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.apps.evaluate.criteria import criteria
+from tcpcc.apps.evaluate.all_criteria import criteria
 from tcpcc.apps.evaluate.criterion import Criterion, Scenarios
 from tcpcc.apps.evaluate.findings import (
     BETTER,
@@ -21,9 +21,9 @@ from tcpcc.apps.evaluate.findings import (
 )
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.errors import RuleError, ScenarioError, TcpccError, unknown, whole
-from tcpcc.parallel import Simulations
 from tcpcc.results.metrics import Mean, mean_ci
 from tcpcc.scenario import Flow
+from tcpcc.sweeps.parallel import Simulations
 
 if TYPE_CHECKING:
     from tcpcc.controllers.controller import Controller

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcpcc.apps.evaluate import measures, mixes
+from tcpcc.apps.evaluate.alone_criteria import alone
 from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
 from tcpcc.apps.evaluate.criterion import GB, KB, MB, SETTLED, Criterion, Measure, case
 from tcpcc.apps.evaluate.measures import DELAY, DROPS, SHARE, USEFUL, UTILIZATION
 from tcpcc.apps.evaluate.mixed_criteria import harmed, throughput_harm
-from tcpcc.apps.evaluate.own_criteria import alone
 from tcpcc.scenario import Flow
 
 WORST = Measure("largest drop rate over 5 s", "", "less", measures.worst_drop_rate, margin=0.02)

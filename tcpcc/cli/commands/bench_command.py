@@ -24,8 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from tcpcc import precision
-    from tcpcc.bench import measure, write_readme
+    from tcpcc.apps.bench import precision
+    from tcpcc.apps.bench.speed import measure, write_readme
 
     if options.page and not options.precision:
         raise ScenarioError("--page: needs --precision")

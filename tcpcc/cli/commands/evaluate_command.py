@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Returns 1 if a single controller fails a criterion."""
-    from tcpcc.parallel import on_cluster
+    from tcpcc.sweeps.parallel import on_cluster
 
     import_files(options.imports)
     names = options.controllers

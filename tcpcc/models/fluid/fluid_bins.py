@@ -1,9 +1,9 @@
 """What is recorded: drops and marks, and flows at the end of an interval."""
 
 from tcpcc.engine.jit import compiled
-from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.fluid.fluid_records import RUNNING, flow_at
 from tcpcc.models.notes import note_state
+from tcpcc.models.recorded_fields import flow_bin_at, link_bin_at
 from tcpcc.transport.flow_record import CBR, window_at
 
 

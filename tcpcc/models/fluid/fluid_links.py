@@ -18,7 +18,6 @@ import numpy as np
 
 from tcpcc.engine.jit import compiled, index_at, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.bit_sets import clear, first_of, holds, words_for
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_drops import chosen_hop, drop_one, hit_one, l4s_arrivals
@@ -45,6 +44,7 @@ from tcpcc.models.fluid.fluid_records import (
     wait_at,
 )
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.recorded_fields import link_bin_at
 
 RECENT = 1.0  # s
 ROUNDING = 1e-6  # packets

@@ -10,7 +10,6 @@ import math
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.bit_sets import clear
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_fields import (
@@ -40,6 +39,7 @@ from tcpcc.models.fluid.fluid_records import (
 from tcpcc.models.header_layout import hide_words, note_words
 from tcpcc.models.notes import note_state
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.recorded_fields import link_bin_at
 
 ECT0, ECT1, CE = 2.0, 1.0, 3.0  # ECN field as a number (RFC 3168, section 5)
 

@@ -12,12 +12,11 @@ import numpy as np
 from tcpcc.engine.jit import Records, address, record_view
 from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import ScenarioError, TcpccError
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.models.bit_sets import IN_WORD, SHIFT, words_for
-from tcpcc.models.blame import blame, suspects
 from tcpcc.models.controller_memory import ControllerMemory, place_of
 from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.conversation_records import AFTER_ITEM
+from tcpcc.models.failing_rule import blame, suspects
 from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid import fluid_records as r
 from tcpcc.models.fluid.fluid_case import SHORTEST_REACH, FluidCase
@@ -41,6 +40,7 @@ from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import Notes
 from tcpcc.models.queue_memory import QueueMemory
+from tcpcc.models.recorded_fields import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.scenario.traffic import CBR, Flow, Transport
 from tcpcc.transport import flow_record as t
 from tcpcc.transport.pacing import piece_fields

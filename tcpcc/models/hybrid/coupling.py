@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tcpcc.engine.jit import Caller, address
 from tcpcc.errors import ScenarioError
-from tcpcc.models.blame import Suspect, suspects
+from tcpcc.models.failing_rule import Suspect, suspects
 from tcpcc.models.fluid.fluid_case import FluidCase
 from tcpcc.models.fluid.fluid_packet_memory import takes_packets
 from tcpcc.models.fluid.fluid_read_out import recorded_series

@@ -11,10 +11,10 @@ import numpy as np
 
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.errors import ScenarioError
-from tcpcc.models.bins import FLOW_BIN, PART
 from tcpcc.models.conversation_items import recorded_items
 from tcpcc.models.notes import states_of_flows
 from tcpcc.models.queue_memory import recorded_states
+from tcpcc.models.recorded_fields import FLOW_BIN, PART
 from tcpcc.results import Run, netcdf
 from tcpcc.results.recording import AMOUNTS, FlowSeries, LinkSeries, Series, dataset
 

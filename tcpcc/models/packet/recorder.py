@@ -7,9 +7,9 @@ contribution is added to the bins of those times at once, so the sums are exact,
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
-from tcpcc.models.bins import flow_bin_at, link_bin_at
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet import packet_records as r
+from tcpcc.models.recorded_fields import flow_bin_at, link_bin_at
 from tcpcc.transport.flow_record import TCP, tcp_at, window_at
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.apps.evaluate import criteria, measures, mixes
+from tcpcc.apps.evaluate import all_criteria, measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck
 from tcpcc.apps.evaluate.criterion import WITH, Criterion
 from tcpcc.apps.evaluate.evaluation import AGAINST, Judges, Measured, judge, measure
@@ -21,7 +21,7 @@ from tcpcc.cli import main
 sys.path.insert(0, str(Path(__file__).parent))
 from broken import BROKEN, controller
 
-CRITERIA = criteria.criteria(AGAINST)
+CRITERIA = all_criteria.criteria(AGAINST)
 
 
 @pytest.fixture(scope="module")

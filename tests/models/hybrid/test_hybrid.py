@@ -167,7 +167,7 @@ def test_invalid_options_are_refused(case, options, line):
 def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
     """Only 1/15 of a minute of 100 flows is run, and half of that; the difference gives the cost
     per packet."""
-    from experiments import crowd
+    from experiments import hybrid_speed
     from experiments.background import PACKET, RATE
 
     per_second = RATE * 101 / PACKET
@@ -178,8 +178,8 @@ def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
         packets = case.duration * per_second
         return 3.0 + 1e-6 * packets, packets
 
-    monkeypatch.setattr(crowd, "_run", run)
-    seconds, share = crowd.packets_cost(100, 60.0, most=4 * per_second)
+    monkeypatch.setattr(hybrid_speed, "_run", run)
+    seconds, share = hybrid_speed.packets_cost(100, 60.0, most=4 * per_second)
     assert spans == [2.0, 4.0]
     assert share == pytest.approx(1 / 15)
     assert seconds == pytest.approx(3 + 1e-6 * 60 * per_second)

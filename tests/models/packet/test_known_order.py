@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.bench import events_per_packet
+from tcpcc.apps.bench.speed import events_per_packet
 from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.models.packet.memory.path_memory import PathMemory
 from tcpcc.models.packet.packet_records import BY_EVENT, RECEIVER

@@ -8,7 +8,6 @@ import math
 
 from tcpcc.engine.jit import compiled, index_at, not_inlined, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.bit_sets import put_member
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.event_list import schedule
@@ -16,6 +15,7 @@ from tcpcc.models.packet.headers import count_marks, show_header, take_verdict
 from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
 from tcpcc.models.packet.recorder import add_sending, add_waiting_from, bin_at, bin_of
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.recorded_fields import link_bin_at
 
 
 @compiled

@@ -14,7 +14,6 @@ import numpy as np
 
 from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bins import link_bin_at
 from tcpcc.models.notes import note_state
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversations import leave_place
@@ -36,6 +35,7 @@ from tcpcc.models.packet.packets import (
 )
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at
 from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
+from tcpcc.models.recorded_fields import link_bin_at
 
 
 @compiled

@@ -13,10 +13,10 @@ import numpy as np
 
 from tcpcc.engine.jit import address, blank, longer
 from tcpcc.errors import ScenarioError, refuse
-from tcpcc.models.bins import FLOW_BIN, blank_bins
 from tcpcc.models.conversation_items import lay_out_writes
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.link_memory import lay_out_link
+from tcpcc.models.recorded_fields import FLOW_BIN, blank_bins
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:

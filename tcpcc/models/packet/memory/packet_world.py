@@ -17,10 +17,9 @@ from tcpcc.engine.memory import memory_left
 from tcpcc.engine.scratch import Scratch
 from tcpcc.errors import RuleError, ScenarioError, TcpccError, refuse, unknown
 from tcpcc.files import check_target
-from tcpcc.models.bins import FLOW_BIN, LINK_BIN, blank_bins
-from tcpcc.models.blame import Suspect, blame, suspects
 from tcpcc.models.controller_memory import record_of
 from tcpcc.models.conversation_items import lay_out_writes
+from tcpcc.models.failing_rule import Suspect, blame, suspects
 from tcpcc.models.layout import SENSIBLE, beyond_run, packets_in_run
 from tcpcc.models.limits import warn_of_unread_headers
 from tcpcc.models.notes import Notes
@@ -35,6 +34,7 @@ from tcpcc.models.packet.memory.sender_memory import ENDLESS, SenderMemory
 from tcpcc.models.packet.memory.trace_memory import TraceMemory
 from tcpcc.models.packet.representatives import check_counts
 from tcpcc.models.queue_memory import QueueMemory
+from tcpcc.models.recorded_fields import FLOW_BIN, LINK_BIN, blank_bins
 from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:

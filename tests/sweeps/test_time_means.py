@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 
 import tcpcc as tc
-from tcpcc import parallel, time_means
 from tcpcc.models.fluid import fluid_batch
 from tcpcc.results.metrics import mean_of_known
+from tcpcc.sweeps import parallel, time_means
 
 
 def make(buffer, alpha=1.0, flows=2):

@@ -1,4 +1,4 @@
-"""All that `make reproduce` makes, under one progress bar: ``python -m experiments.everything``."""
+"""All that `make reproduce` makes, under one progress bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments import execute, harness
-from tcpcc import bars, cli
+from tcpcc import cli, progress_bars
 
 HERE = Path(__file__).parents[1]
 
@@ -73,7 +73,7 @@ def main(steps: Sequence[Step] = STEPS) -> int:
     print("finished is kept in .cache/", flush=True)
     summary = ""
     quiet = warnings.catch_warnings(action="ignore")
-    with quiet, bars.overall(whole) as bar, redirect_stderr(_Above()):
+    with quiet, progress_bars.overall(whole) as bar, redirect_stderr(_Above()):
         for number, step in enumerate(steps, 1):
             title = f"{number} of {len(steps)}: {step.title}"
             bar.begin(title, step.minutes)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from experiments import published, seeds
-from experiments.measured import Measured, completed
-from experiments.published import Claim, Key
+from experiments import published_numbers, seeds
+from experiments.measured_numbers import Measured, completed
+from experiments.published_numbers import Claim, Key
 from experiments.records import MODELS, Record, record
 
 ROUNDING = 1e-6
@@ -49,7 +49,7 @@ CLAIM = ("more", "less", *MODELS)
 Line = Mapping[str, str]
 
 
-def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Path]:
+def accept(records: Iterable[Record], folder: Path = published_numbers.DATA) -> list[Path]:
     """Make these records the expected ones; other cells keep their expected values.
 
     With few seeds (`seeds.QUICK`) this writes the sample, else the expected values and the claims.
@@ -69,7 +69,7 @@ def accept(records: Iterable[Record], folder: Path = published.DATA) -> list[Pat
             continue
         cells = {r.key: _line(r) for r in fresh}
         lines = _by_cell(paper, folder)
-        order = [cell.key for cell in published.of(paper).cells]
+        order = [cell.key for cell in published_numbers.of(paper).cells]
         chosen = [cells.get(key) or lines[key] for key in order if key in cells or key in lines]
         files.append(_file(paper, "expected", folder))
         _write(files[-1], [*CELL, *NUMBERS, *WORDS], chosen)
@@ -87,20 +87,20 @@ def _accept_sample(paper: str, fresh: Iterable[Record], folder: Path) -> Path:
     lines: dict[Key, Line] = {**_by_cell(paper, folder, "sample")}
     lines |= {r.key: _line(r) for r in fresh}
     whole = _by_cell(paper, folder)
-    order = [cell.key for cell in published.of(paper).cells]
+    order = [cell.key for cell in published_numbers.of(paper).cells]
     other = [lines[key] for key in order if key in lines and lines[key] != whole.get(key)]
     file = _file(paper, "sample", folder)
     _write(file, [*CELL, *NUMBERS, *WORDS], other)
     return file
 
 
-def cells_of(paper: str, folder: Path = published.DATA) -> list[Line]:
+def cells_of(paper: str, folder: Path = published_numbers.DATA) -> list[Line]:
     """Expected values of a paper's cells; empty if nothing was accepted yet."""
     return _read(_file(paper, "expected", folder))
 
 
 def numbers(
-    paper: str, model: str, folder: Path = published.DATA, sample: bool = False
+    paper: str, model: str, folder: Path = published_numbers.DATA, sample: bool = False
 ) -> dict[Key, Measured]:
     """Expected numbers of a model, including those of formulas; with `sample`, of a few seeds."""
     measured = {}
@@ -119,7 +119,9 @@ def _number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def records_of(paper: str, folder: Path = published.DATA, sample: bool = False) -> list[Record]:
+def records_of(
+    paper: str, folder: Path = published_numbers.DATA, sample: bool = False
+) -> list[Record]:
     """Records made from the expected numbers; quotients and constants are computed anew.
 
     Args:
@@ -127,18 +129,18 @@ def records_of(paper: str, folder: Path = published.DATA, sample: bool = False) 
         folder: folder of the files.
         sample: use the numbers of a few seeds.
     """
-    cells = published.of(paper).cells
+    cells = published_numbers.of(paper).cells
     values = {m: completed(numbers(paper, m, folder, sample), cells) for m in MODELS}
     known = {key for of_model in values.values() for key in of_model}
     return [record(cell, values) for cell in cells if cell.key in known]
 
 
-def claims_of(paper: str, folder: Path = published.DATA) -> list[Line]:
+def claims_of(paper: str, folder: Path = published_numbers.DATA) -> list[Line]:
     """Expected results of a paper's claims: "holds" or "fails" for each model."""
     return _read(_file(paper, "claims", folder))
 
 
-def moved(record: Record, folder: Path = published.DATA) -> list[str]:
+def moved(record: Record, folder: Path = published_numbers.DATA) -> list[str]:
     """Differences from the expected record, each as "packet: 21.2 -> 23.4"; empty if equal.
 
     With few seeds (`seeds.QUICK`) the record is compared with the sample.
@@ -204,7 +206,7 @@ def claims(records: Iterable[Record]) -> Iterator[tuple[str, Claim, dict[str, bo
 
 def _order(paper: str) -> list[Claim]:
     """A paper's claims without duplicates, in the order of its cells."""
-    return list(dict.fromkeys(c for cell in published.of(paper).cells for c in cell.claims))
+    return list(dict.fromkeys(c for cell in published_numbers.of(paper).cells for c in cell.claims))
 
 
 def _claims(paper: str, records: Iterable[Record]) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tcpcc.apps.evaluate import mixed_criteria, own_criteria, path_criteria, special_criteria
+from tcpcc.apps.evaluate import alone_criteria, mixed_criteria, path_criteria, special_criteria
 from tcpcc.apps.evaluate.criterion import Criterion
 
 
@@ -20,6 +20,6 @@ def criteria(against: Iterable[str], cellular: Iterable[str | Path] = ()) -> tup
         ScenarioError: a trace cannot be read.
     """
     return (
-        *own_criteria.criteria(), *mixed_criteria.criteria(tuple(against)),
+        *alone_criteria.criteria(), *mixed_criteria.criteria(tuple(against)),
         *path_criteria.criteria(tuple(cellular)), *special_criteria.criteria(),
     )  # fmt: skip

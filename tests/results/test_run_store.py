@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.results import Run, shelf
+from tcpcc.results import Run, run_store
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def sealed(content):
 
 
 def kept(run, path):
-    shelf.put(path, run)
-    return shelf.take(path)
+    run_store.put(path, run)
+    return run_store.take(path)
 
 
 def same(run, other):
@@ -94,7 +94,7 @@ def test_a_pickle_in_the_folder_is_not_executed(run, tmp_path):
     pickle.loads(harm)
     assert mark.exists(), "the pickle does no harm, so that this test tests nothing"
     mark.unlink()
-    shelf.put(tmp_path / "a.run", run)
+    run_store.put(tmp_path / "a.run", run)
     content = zlib.decompress((tmp_path / "a.run").read_bytes()[32:])
     length = int.from_bytes(content[:8], "big")
     header = json.loads(content[8 : 8 + length])
@@ -103,7 +103,7 @@ def test_a_pickle_in_the_folder_is_not_executed(run, tmp_path):
     with_objects = len(text).to_bytes(8, "big") + text + content[8 + length :] + harm
     for file in (harm, sealed(harm), sealed(with_objects)):
         (tmp_path / "a.run").write_bytes(file)
-        assert shelf.take(tmp_path / "a.run") is None
+        assert run_store.take(tmp_path / "a.run") is None
         assert not mark.exists()
 
 
@@ -114,7 +114,7 @@ damage = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def good(run, tmp_path_factory):
     """The bytes of a file that has a run."""
     path = tmp_path_factory.mktemp("shelf") / "a.run"
-    shelf.put(path, run)
+    run_store.put(path, run)
     return path.read_bytes()
 
 
@@ -129,7 +129,7 @@ def test_damaged_bytes_are_no_run(good, tmp_path, data):
         )
     )
     path.write_bytes(damaged)
-    assert shelf.take(path) is None
+    assert run_store.take(path) is None
 
 
 @damage
@@ -141,7 +141,7 @@ def test_foreign_content_with_a_right_checksum_is_no_run_or_a_whole_one(run, goo
     at = data.draw(st.integers(0, 8 + length - 1))
     put = data.draw(st.binary(max_size=3))
     path.write_bytes(sealed(content[:at] + put + content[at + 1 :]))
-    found = shelf.take(path)
+    found = run_store.take(path)
     assert found is None or set(found.data.variables) >= set(run.data.variables)
 
 
@@ -151,12 +151,12 @@ def test_other_files_are_no_run(tmp_path, content):
     path = tmp_path / "a.run"
     for file in (content, sealed(content), sealed(len(content).to_bytes(8, "big") + content)):
         path.write_bytes(file)
-        assert shelf.take(path) is None
-    assert shelf.take(tmp_path / "missing.run") is None
-    assert shelf.take(tmp_path) is None
+        assert run_store.take(path) is None
+    assert run_store.take(tmp_path / "missing.run") is None
+    assert run_store.take(tmp_path) is None
 
 
 def test_a_file_of_another_version_is_no_run(run, tmp_path, monkeypatch):
-    shelf.put(tmp_path / "a.run", run)
-    monkeypatch.setattr(shelf, "FORMAT", "tcpcc-run-2")
-    assert shelf.take(tmp_path / "a.run") is None
+    run_store.put(tmp_path / "a.run", run)
+    monkeypatch.setattr(run_store, "FORMAT", "tcpcc-run-2")
+    assert run_store.take(tmp_path / "a.run") is None

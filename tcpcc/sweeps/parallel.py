@@ -23,7 +23,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.bars import bar
 from tcpcc.engine.framing import digest
 from tcpcc.engine.source import encoded
 from tcpcc.errors import (
@@ -38,7 +37,8 @@ from tcpcc.errors import (
     whole,
 )
 from tcpcc.files import clean
-from tcpcc.results import Run, shelf
+from tcpcc.progress_bars import bar
+from tcpcc.results import Run, run_store
 from tcpcc.scenario.sources import definitions
 from tcpcc.scenario.spec import require_scenario
 from tcpcc.scenario.traffic import Flow
@@ -137,7 +137,7 @@ class Simulations:
             codes: dict[int, bytes] = {}  # of definitions, which many scenarios share
             for key in self._same:
                 name = _cache_name(self._scenarios[key], self._models[key], options, codes)
-                self._places[key] = Path(cache) / f"{name}{shelf.SUFFIX}"
+                self._places[key] = Path(cache) / f"{name}{run_store.SUFFIX}"
         self._id = (os.getpid(), next(_numbers))
         self._todo: list[int] = []
         self._kept: list[tuple[int, Run]] = []
@@ -238,12 +238,12 @@ class Simulations:
             lost = _lost(error)
             for key in missing:
                 place = self._places[key]
-                saved = None if place is None else shelf.take(place)
+                saved = None if place is None else run_store.take(place)
                 yield key, lost if saved is None else saved
 
     def _load(self) -> Iterator[tuple[int, Run]]:
         for key, place in self._places.items():
-            run = None if place is None else shelf.take(place)
+            run = None if place is None else run_store.take(place)
             if run is None:
                 self._todo.append(key)
             else:
@@ -354,7 +354,7 @@ def _one(
         with _saving:
             if sweep_id in _running or sweep_id[0] != os.getpid():
                 try:
-                    shelf.put(place, run)
+                    run_store.put(place, run)
                 except Exception as error:  # the run is not lost
                     return key, run, str(error) or type(error).__name__
     return key, run, None

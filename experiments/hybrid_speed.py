@@ -1,7 +1,7 @@
 """CPU time of the packet model and the hybrid with many background flows.
 
 One foreground packet flow shares a RED link with more and more background NewReno flows, 2 Mb/s
-each. ``python -m experiments.crowd`` measures runs of one minute and draws
+each. ``python -m experiments.hybrid_speed`` measures runs of one minute and draws
 ``figures/hybrid_speed.png``; `notebooks/models.ipynb` does the same with shorter runs.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments import charts, pictures
+from experiments import charts, figure_files
 from experiments.background import JITTER, PACKET, RATE, dumbbell, red
 from tcpcc import plots
 
@@ -137,4 +137,4 @@ if __name__ == "__main__":
     mpl.use("Agg")
     table = cost()
     print(table.round(3).to_string())
-    pictures.save(draw(table), FIGURE, ("png", "pdf"))
+    figure_files.save(draw(table), FIGURE, ("png", "pdf"))

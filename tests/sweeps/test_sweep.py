@@ -18,12 +18,12 @@ import pytest
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, register
 from tcpcc.errors import ScenarioError, SweepError, SweepInterrupted
-from tcpcc.parallel import Simulations
-from tcpcc.results import Run, shelf
+from tcpcc.results import Run, run_store
 from tcpcc.scenario import Flow
 from tcpcc.scenario.workloads import web
 from tcpcc.slow_start import StartUp
 from tcpcc.sweeps import sweep
+from tcpcc.sweeps.parallel import Simulations
 from tcpcc.transport.output import fill
 from tcpcc.transport.recovery import Recovery
 from tcpcc.transport.recovery.classic import leave
@@ -124,8 +124,8 @@ def test_bad_jobs_are_refused_in_one_line(engine, jobs):
 
 def test_another_process_learns_the_controllers_that_were_registered_here(engine, monkeypatch):
     """`_one` as it begins in a fresh worker process, which knows the built-in ones only."""
-    from tcpcc import parallel as module
     from tcpcc.controllers import CONTROLLERS
+    from tcpcc.sweeps import parallel as module
 
     own = own_controller(1)
     case = factories.scenario([Flow("own")], duration=1.0)
@@ -141,7 +141,7 @@ def test_another_process_learns_the_controllers_that_were_registered_here(engine
 
 
 def test_rules_of_a_file_reach_a_process_that_cannot_import_it(tmp_path, monkeypatch):
-    from tcpcc import parallel as module
+    from tcpcc.sweeps import parallel as module
 
     file = tmp_path / "rules_of_mine.py"
     file.write_text("def grow(s, p, a):\n    s.cwnd = window()\n\ndef window():\n    return 7.0\n")
@@ -289,7 +289,7 @@ def test_a_damaged_file_in_the_cache_is_replaced(engine, tmp_path):
     engine.asked.clear()
     sweep(cases(1), cache=tmp_path)
     assert len(engine.asked) == 1
-    assert shelf.take(kept).data.attrs["seed"] == 1
+    assert run_store.take(kept).data.attrs["seed"] == 1
 
 
 def test_an_option_without_a_text_of_its_own_is_not_cached(engine, tmp_path):
@@ -353,7 +353,7 @@ def test_a_real_ctrl_c_while_threads_are_at_work(tmp_path):
     assert child.returncode != 0
     last = errors.strip().splitlines()[-1]
     told = re.search(r"interrupted with (\d+) of 59 runs finished, kept in kept", last)
-    kept = [shelf.take(p) for p in tmp_path.glob("kept/*.run")]
+    kept = [run_store.take(p) for p in tmp_path.glob("kept/*.run")]
     assert 3 <= len(kept) < 59
     assert int(told[1]) <= len(kept)
     assert {1, 2, 3} <= set(seeds_of(kept))

@@ -5,7 +5,7 @@ import re
 import factories
 
 import tcpcc as tc
-from tcpcc import rich
+from tcpcc import html_tables
 from tcpcc.controllers import CONTROLLERS
 
 NET = tc.dumbbell("10 Mbps", "20 ms", 50, queue=tc.queues.RED(min_thresh=5), access_delay="1 ms")
@@ -59,5 +59,5 @@ def test_a_run_tells_its_flows():
 
 
 def test_what_a_user_named_cannot_become_a_tag():
-    assert "<b>" not in rich.table(["a"], [["<b>"]])
+    assert "<b>" not in html_tables.table(["a"], [["<b>"]])
     assert "<i>" not in tc.Flow("reno", name="<i>")._repr_html_()

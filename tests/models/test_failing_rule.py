@@ -57,7 +57,7 @@ def test_a_rule_that_has_changed_the_window_is_found_with_its_line(driver):
         tc.simulate(scenario(controller), driver=driver)
     line = changes_the_window_first.__code__.co_firstlineno + 3
     assert str(error.value).startswith(
-        f"controller 'mine', on_ack, line {line} of test_blame.py: float division by zero"
+        f"controller 'mine', on_ack, line {line} of test_failing_rule.py: float division by zero"
     )
 
 

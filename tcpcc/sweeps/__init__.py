@@ -18,10 +18,10 @@ from tcpcc.errors import (
     whole,
 )
 from tcpcc.models import MODELS, check_model
-from tcpcc.parallel import Simulations, failure_text, interruption_text, title_of
 from tcpcc.results import Run
 from tcpcc.scenario import Scenario
 from tcpcc.scenario.spec import require_scenario
+from tcpcc.sweeps.parallel import Simulations, failure_text, interruption_text, title_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -300,8 +300,8 @@ def _means(
     title: str | None,
 ) -> xr.Dataset:
     """The means of all scenarios; of the models one after the other."""
-    from tcpcc.bars import bar
-    from tcpcc.time_means import MeansTable, check_names, means_of_all
+    from tcpcc.progress_bars import bar
+    from tcpcc.sweeps.time_means import MeansTable, check_names, means_of_all
 
     check_names(axes)
     table = MeansTable(axes)

@@ -144,8 +144,8 @@ def _of_runs(
     options: Mapping[str, Any],
 ) -> Iterator[tuple[int, Found]]:
     """Means of simulated scenarios, in the order in which they finish. No run is kept."""
-    from tcpcc.parallel import Simulations
     from tcpcc.results.flow_rows import recorded_rows
+    from tcpcc.sweeps.parallel import Simulations
 
     with Simulations(scenarios, model, jobs=jobs, **options) as simulations:
         for index, run in simulations.finished(progress=False):

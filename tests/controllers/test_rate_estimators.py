@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcpcc as tc
-from tcpcc.controllers import estimators
+from tcpcc.controllers import rate_estimators
 from tcpcc.controllers.controller import Controller, Param, State
-from tcpcc.controllers.estimators import STEPS, follow, low_pass
+from tcpcc.controllers.rate_estimators import STEPS, follow, low_pass
 
 NAMES = ("be", "re", "abse", "plus", "rce")
 RTT = 0.1
@@ -21,8 +21,8 @@ RTT = 0.1
 
 def parts(name):
     """Of an estimator: its function, parameters and state."""
-    update = getattr(estimators, f"update_{name}")
-    return update, *(getattr(estimators, f"{name.upper()}_{x}") for x in ("PARAMS", "STATE"))
+    update = getattr(rate_estimators, f"update_{name}")
+    return update, *(getattr(rate_estimators, f"{name.upper()}_{x}") for x in ("PARAMS", "STATE"))
 
 
 class Estimator:
@@ -137,7 +137,7 @@ def test_capacity_slots_can_be_smoothed():
     e = Estimator("rce", rce_gain=0.25)
     for acked, expected in ((800.0, 800.0), (400.0, 700.0), (700.0, 700.0)):
         e.s.rce_acked = acked
-        estimators.end_slot(e.s, e.p, 1.0)
+        rate_estimators.end_slot(e.s, e.p, 1.0)
         assert e.value == pytest.approx(expected)
 
 
@@ -170,18 +170,18 @@ def test_an_idle_sender_is_forgotten():
 def test_virtual_samples_of_zero_while_no_ack_comes():
     e = Estimator("be")
     now = e.steady(800.0, 0.0, 10) - 1 / 800
-    estimators.silence_be(e.s, e.p, SimpleNamespace(now=now + 0.2))
+    rate_estimators.silence_be(e.s, e.p, SimpleNamespace(now=now + 0.2))
     assert e.value == pytest.approx(800)  # less than tau/m: not yet
-    estimators.silence_be(e.s, e.p, SimpleNamespace(now=now + 0.5))
+    rate_estimators.silence_be(e.s, e.p, SimpleNamespace(now=now + 0.5))
     after = (800 * 3 / 5 + 2 / 5 * 800 / 2) * 3 / 5
     assert e.value == pytest.approx(after, rel=1e-3)
-    estimators.silence_be(e.s, e.p, SimpleNamespace(now=now + 1.0))  # goes on from there
+    rate_estimators.silence_be(e.s, e.p, SimpleNamespace(now=now + 1.0))  # goes on from there
     assert e.value == pytest.approx(after * (3 / 5) ** 2, rel=1e-3)
 
 
 def test_silence_before_the_first_ack_is_nothing():
     e = Estimator("be")
-    estimators.silence_be(e.s, e.p, SimpleNamespace(now=5.0))
+    rate_estimators.silence_be(e.s, e.p, SimpleNamespace(now=5.0))
     assert e.value == 0
     assert e.s.be_time < 0
 
@@ -210,7 +210,7 @@ def test_the_adaptive_filter_is_slower_the_more_the_samples_differ():
         e.s.abse_jitter, e.s.abse_most = jitter, most
         e.p.abse_u = 1.0  # jitter stays
         e.s.abse_since, e.s.abse_time, e.s.abse_acked = 0.0, 0.01, 10.0
-        estimators.sample_abse(e.s, e.p, 0.01, RTT)
+        rate_estimators.sample_abse(e.s, e.p, 0.01, RTT)
     assert calm.value == pytest.approx(low_pass(0.0, 1000.0, 0.0, 0.01, RTT))
     assert jumpy.value == pytest.approx(low_pass(0.0, 1000.0, 0.0, 0.01, 11 * RTT))
 
@@ -344,7 +344,7 @@ def test_controllers_see_all_delivered_packets(model, recovery, loss):
 
 def test_every_parameter_and_variable_has_one_owner():
     """Estimators can be merged; what two of them share (`tau`) is the same thing."""
-    assert estimators.BE_PARAMS["tau"] is estimators.RE_PARAMS["tau"]
+    assert rate_estimators.BE_PARAMS["tau"] is rate_estimators.RE_PARAMS["tau"]
     everything = [variable for name in NAMES for variable in parts(name)[2]]
     assert len(everything) == len(set(everything))
     assert np.all([name in parts(name)[2] for name in NAMES])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc import bench
+from tcpcc.apps.bench import speed
 from tcpcc.files import write_between
 
 if TYPE_CHECKING:
@@ -202,8 +202,8 @@ def _panel(ax: Axes, title: str, rows: pd.DataFrame) -> None:
 def events() -> str:
     """A table of events per packet; README.md has the packets per CPU second of the same cases."""
     lines = ["| bottleneck | flows | events per packet |", "|---|--:|--:|"]
-    for rate, flows in bench.CASES:
-        number = bench.events_per_packet(bench.scenario(rate, flows, bench.PACKETS / 10))
+    for rate, flows in speed.CASES:
+        number = speed.events_per_packet(speed.scenario(rate, flows, speed.PACKETS / 10))
         lines.append(f"| {rate / 1e6:g} Mb/s | {flows} | {number:.1f} |")
     return "\n".join(lines)
 

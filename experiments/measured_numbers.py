@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from experiments.published import Cell, Key
+from experiments.published_numbers import Cell, Key
 
 DECIDED = 2.0
 """Number of standard errors by which a mean over seeds must be inside or outside its tolerance."""

@@ -8,7 +8,7 @@ from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 import tcpcc as tc
-from tcpcc import parallel
+from tcpcc.sweeps import parallel
 
 NET = tc.dumbbell(rate="2 Mbps", delay="20 ms", buffer=20)
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments import expected, published, statements
+from experiments import expected_numbers, published_numbers, statements
 from experiments.harness import papers
 from experiments.records import (
     GRADES,
@@ -234,8 +234,8 @@ def overview(records: Sequence[Record]) -> pd.DataFrame:
         row: dict[str, Any] = {"paper": paper}
         tested = [r for r in cells if r.is_tested]
         row["published"] = len(tested)
-        row |= {read: sum(r.read == read for r in tested) for read in published.READ}
-        held = [holds for _, _, holds in expected.claims(cells)]
+        row |= {read: sum(r.read == read for r in tested) for read in published_numbers.READ}
+        held = [holds for _, _, holds in expected_numbers.claims(cells)]
         for model in MODELS:
             row |= _counted(tested, model)
             row[f"{model} claims"] = sum(model in holds for holds in held)
@@ -248,7 +248,7 @@ def _counted(tested: Sequence[Record], model: str) -> dict[str, int]:
     """A model's columns of `overview` but the claims."""
     row = {}
     with_number = [r for r in tested if r.number(model) is not None]
-    for read in published.READ:
+    for read in published_numbers.READ:
         verdicts: list[str | None] = [r.judged(model) for r in with_number if r.read == read]
         name = model if read == "text" else f"{model} {read}"
         row[f"{name} tested"] = len(verdicts)
@@ -358,7 +358,7 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
         for read, words in OTHERS.items()
         if total[read]
     ]
-    forms = [(paper, claim.form) for paper, claim, _ in expected.claims(records)]
+    forms = [(paper, claim.form) for paper, claim, _ in expected_numbers.claims(records)]
     formulas = sum(r.formula is not None and r.published is not None for r in records)
     fixed = sum(r.judged("packet") == "by definition" for r in records)
     others += [f"{formulas} values of formulas", f"{fixed} that cannot fail"]
@@ -368,7 +368,7 @@ def _rest(total: dict[str, Any], records: Sequence[Record]) -> str:
     )
 
 
-OTHERS = {read: words for read, words in published.READ.items() if read != "text"}
+OTHERS = {read: words for read, words in published_numbers.READ.items() if read != "text"}
 """Published numbers that are not printed, with words for them."""
 
 
@@ -439,7 +439,9 @@ def _kind(r: Record, which: str) -> str:
         return "not traced"
     if text.startswith(UNDECIDED):
         return "undecided"
-    known = {getattr(c, which) for c in published.of(r.paper).cells if c.key == r.key} - {None}
+    known = {getattr(c, which) for c in published_numbers.of(r.paper).cells if c.key == r.key} - {
+        None
+    }
     of_chance = all(cause.chance or cause.text != text for cause in known)
     return "chance" if of_chance else "tested"
 
@@ -499,7 +501,7 @@ def markdown_table(records: Sequence[Record]) -> str:
                 cells += [_with_spread(r.number(model), sd, spread), _verdict_text(r, model, notes)]
             cells.append((r.agreement or "") + _note(r.fluid_cause, notes))
         lines.append("| " + " | ".join(cells) + " |")
-    checks = published.checks(records[0].paper)
+    checks = published_numbers.checks(records[0].paper)
     for cause, k in notes.items():
         lines += ["", f"[{k}] {cause}" + (f" (`{checks[cause]}`)" if cause in checks else "")]
     return "\n".join(lines)

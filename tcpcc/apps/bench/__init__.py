@@ -1,0 +1,1 @@
+"""What a model costs and how exact it is on this machine: `tcpcc bench`."""

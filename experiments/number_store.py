@@ -30,7 +30,7 @@ SHOWS = {
 }  # fmt: skip
 """Files and folders of tcpcc that display numbers and do not affect them."""
 
-COMMON = ("experiments.measured", "experiments.seeds")
+COMMON = ("experiments.measured_numbers", "experiments.seeds")
 """Modules that compute numbers of every paper: quotients, and statistics over seeds."""
 
 SHARED = ("experiments.random_hosts",)

@@ -24,12 +24,12 @@ hypothesis.settings.load_profile("tests")
 
 
 LONGEST = [
-    "test_notebooks.py", "test_controller_battery.py", "test_cli.py", "test_page.py",
-    "test_reproduction.py", "test_evaluate.py", "test_memory_image.py", "test_packet.py",
-    "test_hybrid.py", "test_cache.py", "test_docs.py", "test_entry_points.py", "test_fluid.py",
+    "test_notebooks.py", "test_packet.py", "test_fluid.py", "test_hybrid.py", "test_per_packet.py",
+    "test_controller_battery.py", "test_reproduction.py", "test_page.py", "test_evaluate.py",
+    "test_cli.py", "test_memory_image.py", "test_cache.py", "test_docs.py", "test_entry_points.py",
 ]  # fmt: skip
-"""Files to begin with, so that no process has a long one at the end. The first of these compiles
-rules only, while another process compiles the packet model."""
+"""Files to begin with, so that no process has a long one at the end. The first ones compile an
+engine each, since a process waits while another compiles the engine that it needs."""
 
 
 def pytest_configure(config):

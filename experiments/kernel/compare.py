@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
+from experiments.harness import CACHE
 from experiments.kernel.cases import CASES, PAYLOAD, WIDE, Case, Writes, scenario
 from experiments.kernel.record import DATA
 from tcpcc.results.recording import EVENTS
@@ -150,17 +151,21 @@ def sender_of(run: tc.Run, k: int) -> Sender:
     )
 
 
-@cache
-def ours(name: str, plain: bool = False) -> list[list[Sender]]:
-    """Our senders in a case, `plain` as in `cases.scenario`: one run; with two flows one for each
-    start time in `SHIFTS`, with random losses and one BBR, whose phases are random, one for each of
+def chances(case: Case) -> list[tuple[float, int]]:
+    """Start of the second flow (s) and seed of each of our runs: one run; with two flows one for
+    each start in `SHIFTS`, with random losses and one BBR, whose phases are random, one for each of
     `SEEDS` seeds, or for four times as many as the kernel has runs."""
-    case = {**CASES, **WIDE}[name]
     shifts = SHIFTS if len(case.controls) > 1 else SHIFTS[:1]
-    chance = case.loss > 0 or case.controls == ("bbr",)
-    seeds = range(1, max(SEEDS, 4 * case.runs) + 1) if chance else [1]
-    chances = [(float(shift), seed) for shift in shifts for seed in seeds]
-    return [simulated(case, shift=shift, seed=seed, plain=plain) for shift, seed in chances]
+    random = case.loss > 0 or case.controls == ("bbr",)
+    seeds = range(1, max(SEEDS, 4 * case.runs) + 1) if random else [1]
+    return [(float(shift), seed) for shift in shifts for seed in seeds]
+
+
+@cache
+def ours(name: str) -> list[list[Sender]]:
+    """Our senders in a case of `CASES`, in each of its runs."""
+    case = CASES[name]
+    return [simulated(case, shift=shift, seed=seed) for shift, seed in chances(case)]
 
 
 NUMBERS = {"goodput": "Mb/s", "window": "packets", "start": "Mb/s"}
@@ -174,23 +179,42 @@ def numbers(sender: Sender) -> dict[str, float]:
 
 
 @cache
-def wide() -> pd.DataFrame:
-    """`NUMBERS` of the cases in `WIDE`: means over runs, and the range of goodputs.
+def numbers_of(name: str, side: str) -> list[list[dict[str, float]]]:
+    """`numbers` of each flow in each run of a case of `WIDE`, by side: "kernel", "linux"
+    (`tc.Flow.linux`) or "plain" (`tc.Flow`)."""
+    case = WIDE[name]
+    if side == "kernel":
+        runs = kernel(name)
+    else:
+        settings = [
+            {"shift": shift, "seed": seed, "plain": side == "plain"}
+            for shift, seed in chances(case)
+        ]
+        if case.writes is not None:
+            runs = [simulated(case, **each) for each in settings]
+        else:
+            flows = range(len(case.controls))
+            scenarios = [scenario(case, **each) for each in settings]
+            finished = tc.sweep(scenarios, cache=CACHE, progress=False)
+            runs = [[sender_of(run, k) for k in flows] for run in finished]
+    return [[numbers(sender) for sender in run] for run in runs]
 
-    The rows are for each case, flow and side: "kernel", "linux" (`tc.Flow.linux`) and "plain"
-    (`tc.Flow`)."""
+
+@cache
+def wide() -> pd.DataFrame:
+    """`NUMBERS` of the cases in `WIDE`: means over runs, and the range of goodputs; a row for
+    each case, flow and side."""
     rows = []
     for name, case in WIDE.items():
-        sides = {"kernel": kernel(name), "linux": ours(name), "plain": ours(name, plain=True)}
         for flow, control in enumerate(case.controls):
-            for side, runs in sides.items():
-                per_run = pd.DataFrame([numbers(run[flow]) for run in runs])
+            for side in ("kernel", "linux", "plain"):
+                per_run = pd.DataFrame([run[flow] for run in numbers_of(name, side)])
                 key = {"case": name, "flow": flow, "control": control, "side": side}
                 ends = {
                     "goodput_least": per_run["goodput"].min(),
                     "goodput_most": per_run["goodput"].max(),
                 }
-                rows.append({**key, "runs": len(runs), **per_run.mean(), **ends})
+                rows.append({**key, "runs": len(per_run), **per_run.mean(), **ends})
     return pd.DataFrame(rows)
 
 

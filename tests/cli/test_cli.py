@@ -396,6 +396,7 @@ def test_bench_counts_the_events_of_a_packet_and_its_ack():
         assert speed.events_per_packet(case) == pytest.approx(events, rel=0.05)
 
 
+@pytest.mark.long
 def test_cost_and_error_of_each_model_are_written_into_the_page(monkeypatch, tmp_path, capsys):
     from tcpcc.apps.bench import precision, speed
 
@@ -443,6 +444,7 @@ def test_the_errors_are_those_of_the_numbers(monkeypatch):
     assert rows.loc["other", ["utilization", "loss", "share"]].tolist() == [0, 0, 0]
 
 
+@pytest.mark.long
 def test_the_speeds_of_the_readme_are_written_by_the_command(monkeypatch, tmp_path, capsys):
     """The table of README.md has the cases and the form of `tcpcc bench --readme`."""
     from tcpcc.apps.bench import speed
@@ -514,6 +516,7 @@ def test_own_controllers_can_be_imported(capsys, tmp_path, monkeypatch):
     assert "--import bad.py: ZeroDivisionError: division by zero" in one_line(capsys)
 
 
+@pytest.mark.long
 def test_a_new_paper_is_reproduced(capsys, tmp_path, monkeypatch):
     """The command of a copy of the checkout, which finds the paper by its two files."""
     root = Path(experiments.__file__).parents[1]

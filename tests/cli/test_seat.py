@@ -84,6 +84,7 @@ def test_a_buffer_in_bytes_is_estimated_as_one_in_packets():
         assert tc.estimate(in_bytes).memory == tc.estimate(scenario).memory
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
 def test_memory_is_estimated_within_a_factor_of_two():
     """Of what one process takes beyond a small run, for the record of many flows. (`getrusage`

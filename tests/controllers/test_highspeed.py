@@ -318,6 +318,7 @@ def gentle_after(rtts, window=100, round_rtt=0.11):
     return s.gentle == 1
 
 
+@pytest.mark.long
 @EVERY_MODEL
 def test_ghstcp_is_hstcp_where_nothing_queues(model):
     """Random losses keep its window below the path's; what single packets, or trains, wait for

@@ -118,8 +118,7 @@ def test_packets_obey_the_closed_form(every_nth, name, p, cycles):
     ("p", "cycles"),
     [
         *((p, 40) for p in (1e-3, 1e-4, 1e-5, 1e-6)),
-        (1e-7, 3),
-        pytest.param(1e-8, 3, marks=pytest.mark.long),
+        *(pytest.param(p, 3, marks=pytest.mark.long) for p in (1e-7, 1e-8)),
     ],
 )
 def test_trains_obey_the_closed_form(every_nth, name, p, cycles):

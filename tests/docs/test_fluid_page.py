@@ -12,6 +12,7 @@ BBR_BESIDE_CUBIC = len(fluid_page.BUFFERS)
 PARTS = len(fluid_page.PARTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rows",
     [
@@ -30,6 +31,7 @@ def test_the_page_has_todays_numbers(rows):
     assert set(found) <= set(lines)
 
 
+@pytest.mark.long
 def test_loss_based_crowds_lose_as_many_packets_where_hardly_a_phase_is_left():
     """Within a tenth; 100 NewReno flows, with windows of two packets, lose 14 % fewer in fluid."""
     crowds = [case for case in fluid_page.of_crowds() if "vegas" not in case.title]

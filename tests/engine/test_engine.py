@@ -279,6 +279,7 @@ print(sum(dispatcher.stats.cache_hits.values()), sum(dispatcher.stats.cache_miss
     assert [o.split() for o in out] == [["0", "1"], ["1", "0"]]
 
 
+@pytest.mark.long
 @compiled_only
 def test_machine_code_of_two_processes_has_no_symbols_in_common(tmp_path, monkeypatch):
     """Two layouts of one record, a helper that is too long to be inlined, each compiled alone."""

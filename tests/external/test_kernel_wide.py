@@ -33,8 +33,8 @@ def test_some_runs_of_bbr_collapse_at_20_percent_of_loss():
     """Below 5 Mb/s, in Linux as here; the others agree."""
     name = "bbr, 50 Mb/s, 100 ms, 20 % loss"
     kept, shares = [], []
-    for runs in (compare.kernel(name), compare.ours(name)):
-        found = [compare.numbers(run[0]) for run in runs]
+    for side in ("kernel", "linux"):
+        found = [run[0] for run in compare.numbers_of(name, side)]
         fine = [one for one in found if one["goodput"] > 5]
         shares.append(1 - len(fine) / len(found))
         kept.append({n: np.mean([one[n] for one in fine]) for n in compare.NUMBERS})

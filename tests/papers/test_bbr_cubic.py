@@ -223,6 +223,7 @@ def share(n, *, rtt=None, **settings):
     return np.mean(found)
 
 
+@pytest.mark.long
 def test_without_processing_times_the_rtt_modulo_a_packets_time_decides_in_a_small_buffer():
     """A packet takes 0.242 ms: 5.1 ms are 21.05 and 5.3 ms 21.9 of it."""
     phased = {rtt: share(10, rtt=rtt, processing=0) for rtt in (5.1, 5.3)}
@@ -232,6 +233,7 @@ def test_without_processing_times_the_rtt_modulo_a_packets_time_decides_in_a_sma
     assert abs(phased[5.1] - told(SMALL, 5.0, 10)[0]) < 0.12
 
 
+@pytest.mark.long
 def test_processing_times_bring_small_buffers_nearer_to_the_test_bed():
     for n in (2, 10):
         theirs = told(SMALL, 5.0, n)[0]

@@ -24,6 +24,7 @@ def test_the_stored_cells_are_those_in_which_the_models_differ(name):
     assert {line[1:4] for line in stored() if line[0] == name} == differ
 
 
+@pytest.mark.long
 def test_the_difference_goes():
     if not seeds.QUICK:
         pytest.skip("the stored numbers are of the first few seeds")

@@ -25,7 +25,7 @@ PAPERS = experiments.papers()
 
 def cell(**changes):
     plain = Cell(
-        paper="p", item="table_1", row="Vegas", column="0-25", unit="1", published_numbers=0.5,
+        paper="p", item="table_1", row="Vegas", column="0-25", unit="1", published=0.5,
         tolerance=Tolerance("absolute", 0.03, "so far"), measured="", source="Table I",
     )  # fmt: skip
     return replace(plain, **changes)

@@ -215,6 +215,7 @@ def test_unknown_items_and_other_options_are_refused():
         command.reproduce(argparse.Namespace(**{**base, "readme": "x"}, model="both", item=None))
 
 
+@pytest.mark.long
 def test_figures_show_every_buffer_of_every_source():
     figure = figures.draw_ten(ifip25.everything(TEN))
     lines = [[line.get_label() for line in ax.lines] for ax in figure.axes]

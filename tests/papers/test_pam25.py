@@ -128,6 +128,7 @@ def test_unknown_items_and_other_options_are_refused():
         command.reproduce(argparse.Namespace(**{**base, "readme": "x"}, model="both", item=None))
 
 
+@pytest.mark.long
 def test_figures_show_every_buffer_of_both_models():
     numbers = pam25.everything()
     for draw, panels in ((figures.draw_pairs, 8), (figures.draw_mixtures, 30)):

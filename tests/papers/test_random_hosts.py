@@ -26,6 +26,7 @@ def ratios(times, model="packet"):
     return np.array(found)
 
 
+@pytest.mark.long
 def test_with_times_of_one_packet_time_parts_of_the_rtt_decide_who_loses():
     if tables.elsewhere():
         pytest.skip("the page's numbers are of another platform, where rounding may differ")
@@ -34,6 +35,7 @@ def test_with_times_of_one_packet_time_parts_of_the_rtt_decide_who_loses():
     assert (of_longer.min(), of_longer.max()) == pytest.approx((1.63, 1.82), abs=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("times", [0.3, 1])
 def test_the_fluid_model_sees_these_phases(times):
     """Also which part of a packet time has the largest ratio, and which the smallest."""

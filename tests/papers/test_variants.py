@@ -35,6 +35,7 @@ def assert_as_stored(fresh, old):
     assert len(changes) < 0.25 * len(tables.MEASURES) * len(fresh)
 
 
+@pytest.mark.long
 def test_of_one_seed_all_controllers_in_a_shallow_buffer_give_what_is_stored():
     lines = variants.reproduce(["shallow"], seeds=(tables.SAMPLE,))
     assert_as_stored(variants.summary(lines), tables.sample())

@@ -25,6 +25,7 @@ def values(item, rng):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("item", "panels"), [("figure_3", figures.CROWD_PANELS), ("figure_4", figures.PAIR_PANELS)]
 )

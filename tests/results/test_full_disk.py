@@ -20,6 +20,7 @@ import tcpcc as tc
 from tcpcc.files import DiskFullError, whole_file
 from tcpcc.results import Run, netcdf, run_store
 from tcpcc.results.unfailing import UnfailingFile
+from tcpcc.sweeps.parallel import Simulations
 
 resource = pytest.importorskip("resource")
 
@@ -44,6 +45,7 @@ for size in (100_000, 10_000, 0):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trace", ["plain", "trace"])
 def test_save_ends_in_one_line_with_the_size_of_the_file(trace, tmp_path):
     code = [sys.executable, "-c", SAVE, trace]
@@ -113,7 +115,7 @@ def test_a_sweep_with_a_full_cache_keeps_every_run(tmp_path):
 def test_a_sweep_whose_worker_dies_keeps_what_is_finished(tmp_path):
     """`SweepError.finished` has the runs that were there when the process was killed."""
     cases = [factories.scenario([tc.Flow("reno")], seed=s, duration=1) for s in range(1, 5)]
-    simulations = tc.parallel.Simulations(cases)
+    simulations = Simulations(cases)
 
     def work():
         yield 0, Run(factories.run(cases[0]).data), None

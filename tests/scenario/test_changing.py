@@ -34,6 +34,7 @@ def test_a_series_may_be_repeated_and_takes_times():
     assert [(c.at, c.rate) for c in series] == [(0, 1e6), (3, 2e6), (6, 1e6)]
 
 
+@pytest.mark.long
 def test_the_law_of_a_cellular_link():
     """Poisson counts about a Brownian motion between 0 and the largest rate, with silences."""
     many = [tc.changes.cellular("x", until=200, seed=k) for k in range(40)]

@@ -214,6 +214,7 @@ for way in ({}, {"trains": 16}, {"model": "fluid"}):
 """
 
 
+@pytest.mark.long
 def test_interpreted_rules_give_the_same_bits():
     text = scenario("cubic", "hystart++", duration=0.8, rate="5 Mbps").to_toml()
     output = [

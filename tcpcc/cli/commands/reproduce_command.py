@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _overview(book: Any, records: Sequence[Any]) -> str:
     """One row per paper: printed numbers, and those that each model reproduces."""
-    table = book.report.overview(records)
+    table = book.scorecard_page.overview(records)
     shown = table[["paper"]].assign(printed=table["text"])
     for part, whole in (
         ("reproduced", "tested"), ("within 10 %", "tested"), ("undecided", "tested"),

@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 from browser import browser, listen
+from sampled import some
 
 import tcpcc as tc
 from tcpcc.apps.browser import choices, control
@@ -174,7 +175,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("model", "least"), [("simulation", 5e5), ("fluid", 1e5)])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", some(CASES, {"reno, cubic", "westwood, bbr3", "codel"}))
 def test_senders_have_the_bits_of_the_native_engine(long_page, data, case, model, least):
     """All fields but addresses, after half a million events or 100,000 steps."""
     settings = dict(CASES[case])
@@ -255,16 +256,8 @@ NETWORKS = {
 }
 
 
-QUICK = {"dumbbell", "parking lot, changes", "marks"}
-"""Networks of `make test`; `make long` has the others."""
-
-
 @pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(name, marks=[] if name in QUICK else pytest.mark.long)
-        for name in ("dumbbell", *NETWORKS)
-    ],
+    scope="module", params=some(("dumbbell", *NETWORKS), {"dumbbell", "parking lot, changes"})
 )
 def network(request, tmp_path_factory):
     """The data of a page of a network, and its address."""
@@ -342,6 +335,7 @@ def test_the_page_lays_out_the_fluid_as_its_world(chromium, network):
     page.close()
 
 
+@pytest.mark.long
 def test_longer_waits_make_the_tables_of_the_fluid_longer(long_page, data):
     """Half a second of waiting, at steps of a millisecond."""
     settings = {"values": {"rate": 10, "delay": 8, "buffer": 800}}
@@ -359,6 +353,7 @@ def test_longer_waits_make_the_tables_of_the_fluid_longer(long_page, data):
     assert_equal_senders(here, senders)
 
 
+@pytest.mark.long
 def test_streams_of_random_numbers_are_those_of_the_package(page):
     for seed in (0, 1, 2**32 - 1, 2**40 + 3):
         for name in ("link bottleneck: queue", "flow reno1: controller"):
@@ -396,6 +391,7 @@ def test_the_measures_are_those_of_a_run(long_page):
     assert found == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.long
 def test_the_measures_of_the_fluid_are_those_of_a_run(long_page):
     run = tc.simulate(SCENARIO, model="fluid")
     finished(long_page)
@@ -422,6 +418,7 @@ def test_the_fluid_model_can_be_switched_off(page):
     assert "fluid" not in page.locator("#table").inner_text()
 
 
+@pytest.mark.long
 def test_the_map_shows_runs_of_the_fluid_model(page, short_data, address):
     """Its points are runs of the package; it keeps its picture while a slider of its axes moves."""
     finished(page)
@@ -476,6 +473,7 @@ def test_a_notebook_exported_to_html_stays_alive(chromium, tmp_path):
     page.close()
 
 
+@pytest.mark.long
 def test_a_place_of_the_map_sets_the_sliders(page):
     finished(page)
     page.get_by_text("Map of two quantities").click()
@@ -486,6 +484,7 @@ def test_a_place_of_the_map_sets_the_sliders(page):
     assert page.evaluate("tcpcc.settings.values.buffer") < 10
 
 
+@pytest.mark.long
 def test_the_convergence_time_is_that_of_a_run(long_page, data):
     """Vegas settles, Reno does not."""
     of = data.choices
@@ -509,6 +508,7 @@ def test_the_convergence_time_is_that_of_a_run(long_page, data):
     assert math.isnan(tc.simulate(SCENARIO).convergence_time("reno1"))
 
 
+@pytest.mark.long
 def test_the_settling_time_is_that_of_a_run(long_page):
     run = tc.simulate(SCENARIO)
     finished(long_page)
@@ -518,6 +518,7 @@ def test_the_settling_time_is_that_of_a_run(long_page):
     assert max(wanted) > 10
 
 
+@pytest.mark.long
 def test_the_csv_is_that_of_a_run(long_page, tmp_path):
     run = tc.simulate(SCENARIO)
     run.to_csv(tmp_path / "run.csv")
@@ -610,6 +611,7 @@ NAMED = {"button", "checkbox", "combobox", "slider", "spinbutton", "image", "pro
          "DisclosureTriangle", "form", "region", "option"}  # fmt: skip
 
 
+@pytest.mark.long
 def test_screen_readers_find_a_name_of_every_control(page):
     """In the browser's accessibility tree, at the start of a run and later, with all that opens."""
     for opened in (False, True):
@@ -635,6 +637,7 @@ def test_screen_readers_find_a_name_of_every_control(page):
     assert ("spinbutton", "max_thresh") in found
 
 
+@pytest.mark.long
 def test_each_arrow_key_moves_each_slider(page):
     """To the next rounded value, from both ends of its range and from within."""
     sliders = page.locator("#settings input[type=range]").evaluate_all(
@@ -655,6 +658,7 @@ def test_each_arrow_key_moves_each_slider(page):
             assert way * (float(field.input_value()) - before) > 0, (slider, place)
 
 
+@pytest.mark.long
 def test_pause_speed_and_seed(page):
     """At 1x no more is simulated than there is time; a pause stops the clock."""
     begin = time.monotonic()
@@ -676,6 +680,7 @@ def test_pause_speed_and_seed(page):
     assert page.evaluate("tcpcc.record.settings.seed") == 5
 
 
+@pytest.mark.long
 def test_a_script_that_does_not_end_fails_with_one_line(chromium, monkeypatch):
     monkeypatch.setattr("browser.ANSWER", 0.5)
     page = chromium.new_page()
@@ -687,6 +692,7 @@ def test_a_script_that_does_not_end_fails_with_one_line(chromium, monkeypatch):
     page.close()
 
 
+@pytest.mark.long
 def test_it_fits_the_screen(page):
     finished(page)
     page.get_by_text("Map of two quantities").click()

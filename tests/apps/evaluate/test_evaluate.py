@@ -67,6 +67,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.long) if c[:3] == "bbr" else c for c in PUBLISHED]
 )
@@ -93,6 +94,7 @@ def test_marks_end_at_a_tunnel(ecn, queue):
     assert entry.queue.discipline.name == queue
 
 
+@pytest.mark.long
 def test_two_coupled_paths_harm_less_than_two_flows(by_section):
     (lia,) = by_section("7.10").evaluate(tc.Flow("lia")).findings
     assert lia.value.mean < 0.6 < 0.65 < lia.standards["reno"].mean < 0.7
@@ -167,6 +169,7 @@ def test_waiting_time_of_packets_on_a_link_whose_rate_changes():
 # Models and networks.
 
 
+@pytest.mark.long
 def test_a_controller_that_keeps_its_window_fails_in_a_crowd():
     """Most packets are lost, and a third of those that arrive have arrived before."""
     wanted = [each for each in CRITERIA if "crowd of 1000" in each.setting]
@@ -179,6 +182,7 @@ def test_a_controller_that_keeps_its_window_fails_in_a_crowd():
     assert len(share.runs[WITH].flows) == 200  # senders
 
 
+@pytest.mark.long
 def test_representatives_lose_as_many_packets_as_all_senders():
     (wanted,) = (c for c in CRITERIA if "crowd of 1000" in c.setting and c.measure == "drop rate")
     every = dataclasses.replace(wanted, options={})

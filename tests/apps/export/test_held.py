@@ -69,8 +69,8 @@ LONG = pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "calls"),
     [
-        (InC, 250),
-        (InBPF, 100),
+        (InC, 60),
+        (InBPF, 30),
         pytest.param(InC, 20_000, marks=LONG),
         pytest.param(InBPF, 20_000, marks=LONG),
     ],

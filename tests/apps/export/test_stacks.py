@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.long
 @needs_cc
 def test_no_file_has_a_warning_of_a_strict_compiler(folder):
     sources = sorted(path.name for path in folder.glob("*.c"))

@@ -207,6 +207,7 @@ print((peak() - before) * 1024)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize(("kept", "stamps"), [(46, False), (34, True)])
 def test_a_capture_takes_at_most_three_times_its_size_in_memory(tmp_path, kept, stamps):

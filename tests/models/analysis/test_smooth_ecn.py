@@ -97,6 +97,7 @@ def test_dctcp_holds_the_queue_at_the_threshold():
         assert run.utilization(after=0.5) > 0.97
 
 
+@pytest.mark.long
 def test_the_page_shows_these_equilibria():
     """`python -m experiments.dualpi2` prints the table."""
     page = (Path(__file__).parents[3] / "docs" / "models.md").read_text()

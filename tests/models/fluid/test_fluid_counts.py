@@ -51,6 +51,7 @@ def test_own_links_carry_one_packet():
     assert rtts[1] - rtts[0] == pytest.approx(slower, abs=2e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("queue", [None, RED])
 def test_representatives_are_nearly_all_flows(queue):
     """Losses and mean queue within 5 %, in the mean of five runs with fewer senders, whose sum

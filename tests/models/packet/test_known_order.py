@@ -117,6 +117,7 @@ def scenarios(draw):
     return tc.Scenario(net, members, duration=2.0, seed=draw(st.integers(0, 9)))
 
 
+@pytest.mark.long
 @hypothesis.settings(max_examples=100)
 @hypothesis.given(scenarios())
 def test_bits_are_those_of_an_event_at_every_link(case):

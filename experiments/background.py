@@ -250,9 +250,9 @@ MARKS = (
 def table_row(name: str) -> str:
     """Mean queue and loss of packets and both hybrids, and the foreground's share in the hybrids
     with its standard error."""
-    found = compare([name], COMPARED, SEEDS).groupby("model").mean(numeric_only=True)
-    cells = [f"{found['queue'][model]:.0f}" for model in COMPARED]
-    cells += [f"{100 * found['loss'][model]:.2f}" for model in COMPARED]
+    means = compare([name], COMPARED, SEEDS).groupby("model").mean(numeric_only=True)
+    cells = [f"{means['queue'][model]:.0f}" for model in COMPARED]
+    cells += [f"{100 * means['loss'][model]:.2f}" for model in COMPARED]
     for model in HYBRIDS:
         shares = foreground_share(name, SHARE_SEEDS, model=model)
         error = shares.std(ddof=1) / math.sqrt(len(shares))

@@ -44,13 +44,13 @@ def ranges(
     """
     from matplotlib.transforms import offset_copy
 
-    known = [(at, c.low, c.high) for at, c in zip(places, cells, strict=True) if c.low is not None]
-    if not known:
+    spans = [(at, c.low, c.high) for at, c in zip(places, cells, strict=True) if c.low is not None]
+    if not spans:
         return
     if shift:
         look["transform"] = offset_copy(ax.transData, ax.figure.figure, x=shift, units="points")
     draw: Any = ax.hlines if across else ax.vlines
-    draw(*zip(*known, strict=True), **look)
+    draw(*zip(*spans, strict=True), **look)
 
 
 def curve(

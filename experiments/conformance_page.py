@@ -17,10 +17,10 @@ RECORDED = (*kernel.KNOWN, *kernel.NEW)
 
 def page() -> str:
     """The page as Markdown; nothing is simulated."""
-    known = cases()
-    verdicts = {name: list(on_linux(known[name])) for name in RECORDED}
+    kit = cases()
+    verdicts = {name: list(on_linux(kit[name])) for name in RECORDED}
     passed = [n for n in RECORDED if all(verdict in MARKS for verdict, _ in verdicts[n])]
-    own = [case for case in known.values() if not any(check.exception for check in case.checks)]
+    own = [case for case in kit.values() if not any(check.exception for check in case.checks)]
     version = f"Linux {kernel.recorded()['kernel']}"
     rows = [
         [
@@ -30,12 +30,12 @@ def page() -> str:
             len(case.checks),
             "✓ passes" if name in passed else "✗ leaves" if name in RECORDED else "",
         ]
-        for name, case in known.items()
+        for name, case in kit.items()
     ]
     lines = [
         "# Cases of the conformance kit",
         "",
-        f"{len(known)} cases, each a scenario and an envelope: the accepted values, with the reason"
+        f"{len(kit)} cases, each a scenario and an envelope: the accepted values, with the reason"
         " and the document that requires them. [The guide](guides/conformance.md) tells how to"
         f" judge a trace. tcpcc's own senders pass {len(own)} cases without an exception;"
         f" {version}'s CUBIC and Reno, recorded between two network namespaces, pass"
@@ -43,7 +43,7 @@ def page() -> str:
         "",
         table(["Case", "Tests", "Source", "Checks", version], rows, words=True),
     ]
-    for name, case in known.items():
+    for name, case in kit.items():
         lines += ["", f"({name})=", "", f"## {name}: {case.title}", "", *_about(case), ""]
         lines += [_checks(case, verdicts.get(name, []), version), ""]
         lines += ["```{raw} html", "<details><summary>Scenario</summary>", "```", ""]

@@ -63,8 +63,10 @@ def with_larger_windows(scenario: tc.Scenario) -> tc.Scenario:
     def of_queue(queue: Any) -> Any:
         if queue is None:
             return None
-        known = queue.discipline.params
-        params = ((n, v * TIMES if known[n].unit == "packets" else v) for n, v in queue.params)
+        definitions = queue.discipline.params
+        params = (
+            (n, v * TIMES if definitions[n].unit == "packets" else v) for n, v in queue.params
+        )
         return replace(queue, params=tuple(params))
 
     def of_flow(flow: Any) -> Any:
@@ -202,18 +204,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, help="parallel simulations; default one per processor")
     options = parser.parse_args()
     seeds.QUICK = True  # before a paper is imported
-    known = harness.papers()
-    chosen = options.papers or list(known)
+    papers = harness.papers()
+    chosen = options.papers or list(papers)
     others: list[tuple[str, ...]] = []
     if DIFFERENCES.exists():
         with DIFFERENCES.open(encoding="utf-8", newline="") as file:
-            others = [tuple(row) for row in csv.reader(file) if row[0] in set(known) - set(chosen)]
+            others = [tuple(row) for row in csv.reader(file) if row[0] in set(papers) - set(chosen)]
     fresh = [
         row
         for name in chosen
-        for row in rows(known[name], jobs=options.jobs, experiments=options.experiments)
+        for row in rows(papers[name], jobs=options.jobs, experiments=options.experiments)
     ]
-    order = list(known)
+    order = list(papers)
     lines = [*others, *fresh]
     lines.sort(key=lambda row: order.index(row[0]))
     with DIFFERENCES.open("w", encoding="utf-8", newline="") as file:

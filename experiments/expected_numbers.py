@@ -131,8 +131,8 @@ def records_of(
     """
     cells = published_numbers.of(paper).cells
     values = {m: completed(numbers(paper, m, folder, sample), cells) for m in MODELS}
-    known = {key for of_model in values.values() for key in of_model}
-    return [record(cell, values) for cell in cells if cell.key in known]
+    keys = {key for of_model in values.values() for key in of_model}
+    return [record(cell, values) for cell in cells if cell.key in keys]
 
 
 def claims_of(paper: str, folder: Path = published_numbers.DATA) -> list[Line]:

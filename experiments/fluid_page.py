@@ -52,18 +52,18 @@ def differences(case: Comparison) -> list[Difference]:
     """Both models' measures."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        runs = {m: [tc.simulate(one, m) for one in case.scenarios] for m in MODELS}
-    found = []
+        runs = {m: [tc.simulate(scenario, m) for scenario in case.scenarios] for m in MODELS}
+    results = []
     for quantity, measure in case.measures.items():
         packets, fluid = (float(np.mean([measure(run) for run in runs[m]])) for m in MODELS)
-        found.append(Difference(case.title, quantity, packets, fluid))
-    return found
+        results.append(Difference(case.title, quantity, packets, fluid))
+    return results
 
 
 def compared(cases: Iterable[Comparison]) -> list[Difference]:
     """`differences` of all."""
-    each = joblib.Parallel(-1)(joblib.delayed(differences)(case) for case in cases)
-    return [one for found in each for one in found]
+    of_cases = joblib.Parallel(-1)(joblib.delayed(differences)(case) for case in cases)
+    return [difference for of_case in of_cases for difference in of_case]
 
 
 def seeds(scenario: tc.Scenario, n: int = 3) -> list[tc.Scenario]:
@@ -111,11 +111,11 @@ def of_queues() -> Iterator[Comparison]:
     for queue, kind, ecn in [*kinds, *ECN, ("xcp_router", "xcp", "off")]:
         flows = [tc.Flow(kind, jitter=1.0, transport=tc.Transport(ecn=ecn))] * 4
         net = tc.dumbbell(RATE, DELAY, PIPE // 2, queue=queue)
-        each = seeds(tc.Scenario(net, flows, duration=60))
+        scenarios = seeds(tc.Scenario(net, flows, duration=60))
         name = queue if isinstance(queue, str) else queue.name
         title = f"`{name}`, `{kind}`" + ("" if ecn == "off" else " with ECN")
         measures = {q: m for q, m in OF_QUEUES.items() if q != "marks" or ecn != "off"}
-        yield Comparison(title, each, measures)
+        yield Comparison(title, scenarios, measures)
 
 
 def table_of_queues() -> list[str]:
@@ -134,11 +134,11 @@ def table(title: str, cases: Iterable[Comparison]) -> list[str]:
 
 def rows(cases: Iterable[Comparison]) -> Iterator[str]:
     """A row for each measure that differs by more than a tenth."""
-    for one in compared(cases):
-        most, least = max(one.packets, one.fluid), LEAST.get(one.quantity, 0.0)
-        if most > least and not agree(one.packets, one.fluid):
-            numbers = f"{number(one.packets)} | {number(one.fluid)}"
-            yield f"| {one.title} | {one.quantity} | {numbers} | {one.fluid / one.packets:.2f} |"
+    for row in compared(cases):
+        most, least = max(row.packets, row.fluid), LEAST.get(row.quantity, 0.0)
+        if most > least and not agree(row.packets, row.fluid):
+            numbers = f"{number(row.packets)} | {number(row.fluid)}"
+            yield f"| {row.title} | {row.quantity} | {numbers} | {row.fluid / row.packets:.2f} |"
 
 
 def number(value: float) -> str:
@@ -179,14 +179,14 @@ def table_of_pairs() -> list[str]:
 
 def rows_of_pairs(cases: Iterable[Comparison]) -> Iterator[str]:
     """A row for all buffers of a pair."""
-    found = compared(cases)
-    yield from _in_rows(found, len(BUFFERS), lambda one: f"{one.title} | {one.quantity}")
+    results = compared(cases)
+    yield from _in_rows(results, len(BUFFERS), lambda first: f"{first.title} | {first.quantity}")
 
 
-def _in_rows(found: list[Difference], n: int, head: Callable[[Difference], str]) -> Iterator[str]:
-    for k in range(0, len(found), n):
-        row = found[k : k + n]
-        values = " | ".join(f"{one.packets:.1f} / {one.fluid:.1f}" for one in row)
+def _in_rows(results: list[Difference], n: int, head: Callable[[Difference], str]) -> Iterator[str]:
+    for k in range(0, len(results), n):
+        row = results[k : k + n]
+        values = " | ".join(f"{cell.packets:.1f} / {cell.fluid:.1f}" for cell in row)
         yield f"| {head(row[0])} | {values} |"
 
 
@@ -202,10 +202,12 @@ def of_phases() -> Iterator[Comparison]:
     for times in (0.3, 1, 2):
         for part in PARTS:
             further = part * packet_time(beside_reno("bic_2004", setting)) / 2
-            one = replace(setting, delay=setting.delay + further)
-            each = [beside_reno("bic_2004", one, 1 + PHASES * k) for k in range(5)]
+            network = replace(setting, delay=setting.delay + further)
+            scenarios = [beside_reno("bic_2004", network, 1 + PHASES * k) for k in range(5)]
             measures: dict[str, Measure] = {"ratio": lambda run: of_beside_reno(run)["ratio"]}
-            yield Comparison(f"{times:g}", [with_random_hosts(x, times) for x in each], measures)
+            yield Comparison(
+                f"{times:g}", [with_random_hosts(x, times) for x in scenarios], measures
+            )
 
 
 def table_of_phases() -> list[str]:
@@ -219,7 +221,7 @@ def table_of_phases() -> list[str]:
 
 def rows_of_phases(cases: Iterable[Comparison]) -> Iterator[str]:
     """A row for all parts of a packet time."""
-    yield from _in_rows(compared(cases), len(PARTS), lambda one: one.title)
+    yield from _in_rows(compared(cases), len(PARTS), lambda first: first.title)
 
 
 # Other differences
@@ -307,9 +309,9 @@ def of_the_rest() -> Iterator[Comparison]:
         path = tc.Flow(kind, group="both", jitter=1.0)
         flows = [path, path, tc.Flow("reno", jitter=1.0)]
         case = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), flows, duration=120)
-        each = [case.replace(seed=k) for k in range(24)]
+        scenarios = [case.replace(seed=k) for k in range(24)]
         title = f"{kind.upper()} over two paths with one bottleneck, beside Reno"
-        yield Comparison(title, each, {"share of the link": _share_of_both})
+        yield Comparison(title, scenarios, {"share of the link": _share_of_both})
     net = tc.dumbbell("50 Mbps", "35 ms", 94, access_rate="100 Mbps", access_delay="5 ms")
     for kind, name in {"westwood_rbe": "Westwood RBE", "reno": "Reno"}.items():
         case = tc.Scenario(net, [tc.Flow(kind, **bulk)], duration=100)

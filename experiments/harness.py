@@ -213,9 +213,9 @@ def _judged(
     ):
         for paper, items in chosen_items:
             values = {m: completed(next(numbers_of_steps), paper.cells()) for m in models}
-            known = {key for of_model in values.values() for key in of_model}
+            keys = {key for of_model in values.values() for key in of_model}
             cells = [cell for cell in paper.cells() if cell.item in items]
-            yield [record(cell, values) for cell in cells if cell.key in known]
+            yield [record(cell, values) for cell in cells if cell.key in keys]
 
 
 def _overall_bar(work: float, progress: bool | None) -> Any:
@@ -441,11 +441,13 @@ def scenarios_of(
     built: dict[str, Mapping[Any, Scenario]] | None = None,
 ) -> Scenarios:
     """Scenarios of `items`; those that are `built` are not built again, the others are added."""
-    known = {} if built is None else built
+    scenarios = {} if built is None else built
     for name in sorted(items):
-        if name not in known:
-            known[name] = paper.items[name].scenarios()
-    return {(name, key): one for name in sorted(items) for key, one in known[name].items()}
+        if name not in scenarios:
+            scenarios[name] = paper.items[name].scenarios()
+    return {
+        (name, key): scenario for name in sorted(items) for key, scenario in scenarios[name].items()
+    }
 
 
 def by_item(
@@ -504,12 +506,12 @@ def measure(paper: Paper, runs: Mapping[str, Runs]) -> dict[Key, Measured]:
 
 
 def papers_of(name: str | None) -> Sequence[Paper]:
-    known = papers()
+    all_papers = papers()
     if name is None:
-        return list(known.values())
-    if name not in known:
-        raise unknown("paper", name, known)
-    return [known[name]]
+        return list(all_papers.values())
+    if name not in all_papers:
+        raise unknown("paper", name, all_papers)
+    return [all_papers[name]]
 
 
 def items_of(paper: Paper, names: str | Iterable[str] | None) -> set[str]:

@@ -64,8 +64,8 @@ class Measured(NamedTuple):
         if (self.sd, base.sd) != (None, None):
             parts = (self.sd or 0) / abs(base.value), abs(value / base.value) * (base.sd or 0)
             sd = sum(parts) if of_one_run else math.hypot(*parts)
-        random = [one for one in (self, base) if (one.low, one.sd) != (None, None)]
-        seeds = min((one.seeds or 0 for one in random), default=None)
+        random = [number for number in (self, base) if (number.low, number.sd) != (None, None)]
+        seeds = min((number.seeds or 0 for number in random), default=None)
         if seeds != 0:
             return Measured(value, sd=sd, seeds=seeds)
         ends = [a / b if b else math.inf for a in self.interval for b in base.interval]

@@ -71,10 +71,10 @@ def open(
         if model not in MODELS:
             raise unknown("model", model, MODELS)
     quick_choice = os.environ.get(CHOICE, "1" if quick else "0") not in ("", "0")
-    known = [
+    modules = [
         name for name in sys.modules if name.startswith("experiments.") and "scenarios" in name
     ]
-    if quick_choice != seeds.QUICK and known:
+    if quick_choice != seeds.QUICK and modules:
         raise RuntimeError("the seeds cannot be changed in a running kernel; restart the kernel")
     seeds.QUICK = quick_choice
     return Book(paper, driver, models)
@@ -173,8 +173,8 @@ class Book:
         records = []
         for cell in self.paper.cells(item):
             if any(cell.key in of_model for of_model in values.values()):
-                known = set.intersection(*(set(of_model) for of_model in values.values()))
-                claims = tuple(c for c in cell.claims if {c.more, c.less} <= known)
+                keys = set.intersection(*(set(of_model) for of_model in values.values()))
+                claims = tuple(c for c in cell.claims if {c.more, c.less} <= keys)
                 records.append(record(replace(cell, claims=claims), values))
         return records
 

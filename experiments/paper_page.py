@@ -228,10 +228,12 @@ class Section:
     def scenarios(self) -> Mapping[str, Scenario]:
         """Scenarios by the name of their file; those of a drawing of networks, too."""
         item = self.paper.items[self.item]
-        found = item.scenarios() or (item.networks() if item.networks else {})
-        names = (re.sub(r"[^\w.+-]+", "_", in_words(key, item.parts)).strip("_") for key in found)
+        scenarios = item.scenarios() or (item.networks() if item.networks else {})
+        names = (
+            re.sub(r"[^\w.+-]+", "_", in_words(key, item.parts)).strip("_") for key in scenarios
+        )
         files = (f"{self.item}/{k:03d}_{name}.toml" for k, name in enumerate(names))
-        return dict(zip(files, found.values(), strict=True))
+        return dict(zip(files, scenarios.values(), strict=True))
 
     @property
     def first(self) -> tuple[str, str]:

@@ -232,8 +232,8 @@ def _layout(records: Sequence[Record]) -> published_numbers.Layout:
 
 def _in_order(names: Iterable[str], first: Sequence[str]) -> list[str]:
     """Each name once: first those of the layout."""
-    known = dict.fromkeys(names)
-    return list(dict.fromkeys([*(name for name in first if name in known), *known]))
+    distinct = dict.fromkeys(names)
+    return list(dict.fromkeys([*(name for name in first if name in distinct), *distinct]))
 
 
 def _units(records: Sequence[Record]) -> tuple[str, dict[str, str], dict[str, str]]:

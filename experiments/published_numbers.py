@@ -332,11 +332,11 @@ def read(path: Path) -> Published:
     claims = list(_claims(data.get("claim", [])))
     paper = path.stem.removesuffix("_published")
     cells = tuple(cell for item in data["item"] for cell in _cells(paper, item, claims))
-    known = {cell.key for cell in cells}
+    keys = {cell.key for cell in cells}
     measured = {cell.key for cell in cells if not cell.quotients}
     for claim in claims:
         for key in (claim.more, claim.less):
-            if key not in known:
+            if key not in keys:
                 raise ValueError(f"{path.name}: a claim names {'/'.join(key)}, which is not a cell")
     for cell in cells:
         for key in (key for pair in cell.quotients for key in pair):
@@ -345,7 +345,7 @@ def read(path: Path) -> Published:
                     f"{path.name}: the quotient {'/'.join(cell.key)} names {'/'.join(key)}, which "
                     "is not a measured cell"
                 )
-    if len(known) != len(cells):
+    if len(keys) != len(cells):
         raise ValueError(f"{path.name}: two cells have the same item, row and column")
     return Published(
         title=data["paper"]["title"],
@@ -360,8 +360,8 @@ def read(path: Path) -> Published:
 def _layout(item: Mapping[str, Any]) -> Layout:
     layout = Layout(**item["layout"])
     for axis in ("rows", "columns"):
-        known = {name for block in item.get("block", []) for name in block[axis]}
-        if not set(getattr(layout, axis)) <= known:
+        names = {name for block in item.get("block", []) for name in block[axis]}
+        if not set(getattr(layout, axis)) <= names:
             raise ValueError(f"{item['name']}: layout.{axis} must be among the {axis}")
     return layout
 

@@ -263,26 +263,26 @@ def is_one_by_chance(packet: Measured, fluid: Measured) -> bool:
     return may_be_chance(packet, fluid) and 0 < reach <= SHARP * abs(packet.value)
 
 
-def _cause(known: Cause | None, is_chance: bool) -> str:
+def _cause(cause: Cause | None, is_chance: bool) -> str:
     """Text of a known cause; chance counts only if `is_chance`."""
-    if known is None:
+    if cause is None:
         return NOT_EXPLAINED
-    return BEYOND_CHANCE if known.chance and not is_chance else known.text
+    return BEYOND_CHANCE if cause.chance and not is_chance else cause.text
 
 
-def _fluid_cause(packet: Measured, fluid: Measured, known: Cause | None) -> str:
+def _fluid_cause(packet: Measured, fluid: Measured, cause: Cause | None) -> str:
     """Why the fluid model's number differs from the packet model's.
 
-    This is chance if there are enough seeds to say so, else the `known` cause, else a statement
+    This is chance if there are enough seeds to say so, else the known `cause`, else a statement
     that there are too few seeds.
     """
     is_chance = _may_be_one(packet, fluid)
     if not may_be_chance(packet, fluid):
-        return _cause(known, is_chance)
+        return _cause(cause, is_chance)
     if is_one_by_chance(packet, fluid):
         return WITHIN_CHANCE
-    if known is not None and known.is_traced:
-        return _cause(known, is_chance)
+    if cause is not None and cause.is_traced:
+        return _cause(cause, is_chance)
     return f"{UNDECIDED}: {CHANCE:g} standard errors of the difference exceed {SHARP:.0%}."
 
 

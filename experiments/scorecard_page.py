@@ -439,10 +439,10 @@ def _kind(r: Record, which: str) -> str:
         return "not traced"
     if text.startswith(UNDECIDED):
         return "undecided"
-    known = {getattr(c, which) for c in published_numbers.of(r.paper).cells if c.key == r.key} - {
+    causes = {getattr(c, which) for c in published_numbers.of(r.paper).cells if c.key == r.key} - {
         None
     }
-    of_chance = all(cause.chance or cause.text != text for cause in known)
+    of_chance = all(cause.chance or cause.text != text for cause in causes)
     return "chance" if of_chance else "tested"
 
 
@@ -467,13 +467,15 @@ def _items(there: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
     If a paper's records are complete, its items without numbers are included.
     """
-    known = papers()
+    all_papers = papers()
     items = []
     for paper in dict.fromkeys(paper for paper, _ in there):
         names = [item for of, item in there if of == paper]
-        numbered = {cell.item for cell in known[paper].cells()} if paper in known else set(names)
+        numbered = (
+            {cell.item for cell in all_papers[paper].cells()} if paper in all_papers else set(names)
+        )
         complete = numbered <= set(names)
-        order = known[paper].items if complete and paper in known else names
+        order = all_papers[paper].items if complete and paper in all_papers else names
         items += [(paper, item) for item in order]
     return items
 

@@ -97,9 +97,9 @@ def of(paper: str) -> tuple[Statement, ...]:
         entries = tomllib.load(text)["statement"]
     statements = tuple(Statement(**{k: _value(v) for k, v in entry.items()}) for entry in entries)
     cells = published_numbers.of(paper).cells
-    known = {claim.form for cell in cells for claim in cell.claims}
+    forms = {claim.form for cell in cells for claim in cell.claims}
     for statement in statements:
-        wrong = [form for form in statement.claims if form not in known]
+        wrong = [form for form in statement.claims if form not in forms]
         wrong += [
             name
             for name in statement.cells

@@ -445,5 +445,5 @@ def module_of(registry: Registry[Any], name: str) -> None:
 
     for method in ("__call__", "__getitem__", "__contains__", "__iter__", "__len__"):
         bound = getattr(registry, method)
-        setattr(_RegistryModule, method, lambda _, *given, _bound=bound: _bound(*given))
+        setattr(_RegistryModule, method, lambda _, *arguments, _bound=bound: _bound(*arguments))
     sys.modules[name].__class__ = _RegistryModule

@@ -53,8 +53,8 @@ def whole_file(path: str | os.PathLike[str], size: int | None = None) -> Iterato
                 raise
             raise type(error)(f"{target}: cannot be written: {error.strerror}") from None
         written = part.stat().st_size if part.exists() else 0
-        known = size or getattr(error, "needed", None)
-        needed = _amount(known) if known else f"more than {_amount(written)}"
+        full_size = size or getattr(error, "needed", None)
+        needed = _amount(full_size) if full_size else f"more than {_amount(written)}"
         part.unlink(missing_ok=True)  # its part does not count as used
         free = _amount(shutil.disk_usage(target.parent).free)
         raise DiskFullError(

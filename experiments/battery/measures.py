@@ -93,11 +93,11 @@ def _convergence(case: Case, run: tc.Run, groups: Mapping[str, list[int]]) -> fl
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
     """Mean and standard error; seeds without a value are left out."""
-    known = np.array([v for v in values if math.isfinite(v)])
-    if not len(known):
+    finite = np.array([v for v in values if math.isfinite(v)])
+    if not len(finite):
         return math.nan, math.nan
-    return float(known.mean()), float(known.std(ddof=1) / math.sqrt(len(known))) if len(
-        known
+    return float(finite.mean()), float(finite.std(ddof=1) / math.sqrt(len(finite))) if len(
+        finite
     ) > 1 else 0.0
 
 

@@ -105,9 +105,9 @@ def draw_harm(cells: Cells) -> Figure:
             ax.axhline(1 / (1 + studies.CUBIC_FLOWS), label="fair share", **lines)
             ax.axhline(0.99, ls=":", label="BBRv3, published", **lines)
             for j, contender in enumerate(studies.CONTENDERS):
-                known = [i for i, q in enumerate(names) if (rate, q, contender) in cells]
-                row = [cells[rate, names[i], contender] for i in known]
-                x = np.array(known) + 0.15 * (j - 1)
+                indices = [i for i, q in enumerate(names) if (rate, q, contender) in cells]
+                row = [cells[rate, names[i], contender] for i in indices]
+                x = np.array(indices) + 0.15 * (j - 1)
                 ax.plot(x, [c.value for c in row], "os^"[j], ms=5, color=COLOURS[j],
                         label=contender)  # fmt: skip
                 charts.ranges(ax, x, row, color=COLOURS[j], lw=2, alpha=0.4)

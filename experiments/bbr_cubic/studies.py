@@ -241,6 +241,6 @@ def measured(study: str, progress: bool | None = None, cache: Path = CACHE) -> d
         keys = dict.fromkeys(key[:-1] for key in scenarios)
         return {key: Measured(*stored[study, str(key)]) for key in keys}  # type: ignore[arg-type]
     runs = tc.sweep(scenarios.values(), progress=progress)
-    found = means(number, dict(zip(scenarios, runs, strict=True)))
-    number_store.store(*place, {(study, str(key)): cell for key, cell in found.items()})
-    return found
+    cells = means(number, dict(zip(scenarios, runs, strict=True)))
+    number_store.store(*place, {(study, str(key)): cell for key, cell in cells.items()})
+    return cells

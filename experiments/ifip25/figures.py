@@ -33,9 +33,9 @@ def _series(
     ax: Axes, numbers: Numbers, source: str, cells: Mapping[int, Cell], measure: str
 ) -> None:
     """Means against the buffer: bars for the test-bed's range, a band for the range over seeds."""
-    known = {x: numbers.get(Key(source, cell, measure)) for x, cell in cells.items()}
-    x = [at for at, values in known.items() if values]
-    series = [np.array(values) for values in known.values() if values]
+    by_buffer = {x: numbers.get(Key(source, cell, measure)) for x, cell in cells.items()}
+    x = [at for at, values in by_buffer.items() if values]
+    series = [np.array(values) for values in by_buffer.values() if values]
     if not series:
         return
     look = dict(LOOKS[source])

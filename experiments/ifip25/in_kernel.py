@@ -37,42 +37,46 @@ def case(cell: s.Ten, seed: int) -> Case:
     )
 
 
-def of_kernel(one: Case, seed: int) -> dict[str, float]:
+def of_kernel(kernel_case: Case, seed: int) -> dict[str, float]:
     """The kernel's numbers in the measured time; ``late`` is the path's mean lateness, ms."""
-    run = record.record(one, seed=seed)
+    run = record.record(kernel_case, seed=seed)
     edges = 1e3 * np.array(s.MEASURED)
     delivered, drops, waits = [], 0, []
-    for flow, base in zip(run["flows"], _base_rtts(one), strict=True):
+    for flow, base in zip(run["flows"], _base_rtts(kernel_case), strict=True):
         times = np.cumsum(flow["time"])
         total = np.interp(edges, times, np.cumsum(flow["delivered"]))
         delivered.append(total[1] - total[0])
         drops += sum(edges[0] <= at < edges[1] for at in flow["drops"])
         early = (times > 1e3 * s.QUEUE_MEASURED[0]) & (times <= 1e3 * s.QUEUE_MEASURED[1])
         waits.append(1e-4 * np.mean(np.array(flow["rtt"])[early]) - base)
-    return _numbers(one, np.array(delivered), drops, np.array(waits)) | {"late": run["late_mean"]}
+    return _numbers(kernel_case, np.array(delivered), drops, np.array(waits)) | {
+        "late": run["late_mean"]
+    }
 
 
-def of_packets(one: Case, seed: int) -> dict[str, float]:
+def of_packets(kernel_case: Case, seed: int) -> dict[str, float]:
     """The packet model's numbers of the same case, with the hosts of the study."""
     processing = 8 * s.PACKET / (s.TEN.rate * 1e6)
-    run = tc.simulate(scenario(one, seed=seed, processing=processing, rwnd=s.WINDOW))
+    run = tc.simulate(scenario(kernel_case, seed=seed, processing=processing, rwnd=s.WINDOW))
     measured = run.data[["delivered", "drops"]].sel(time=slice(*s.MEASURED)).sum("time")
     rtts = run.data["rtt"].sel(time=slice(*s.QUEUE_MEASURED)).mean("time").values
-    waits = rtts - _base_rtts(one)
-    return _numbers(one, measured["delivered"].values, float(measured["drops"].sum()), waits)
+    waits = rtts - _base_rtts(kernel_case)
+    return _numbers(
+        kernel_case, measured["delivered"].values, float(measured["drops"].sum()), waits
+    )
 
 
-def _base_rtts(one: Case) -> np.ndarray:
+def _base_rtts(kernel_case: Case) -> np.ndarray:
     """Of each flow without a queue, s."""
-    return 2 * one.delay + np.array(one.longer) + 8 * PACKET / one.rate
+    return 2 * kernel_case.delay + np.array(kernel_case.longer) + 8 * PACKET / kernel_case.rate
 
 
 def _numbers(
-    one: Case, delivered: np.ndarray, drops: float, waits: NDArray[np.float64]
+    kernel_case: Case, delivered: np.ndarray, drops: float, waits: NDArray[np.float64]
 ) -> dict[str, float]:
     """Jain's index, the share of the first algorithm, drops per delivered packet and, early in the
     run, the mean wait (`waits`: of each flow, s) as a share of a full buffer's, both in %."""
-    full = 8 * PACKET * one.buffer / one.rate
+    full = 8 * PACKET * kernel_case.buffer / kernel_case.rate
     return {
         "jain": jain_index(delivered),
         "share": float(delivered[: s.EACH].sum() / delivered.sum()),
@@ -91,9 +95,11 @@ def main(words: list[str] | None = None) -> None:
         raise SystemExit(f"cannot record: {lacks}")
     for buffer in options.buffer:
         for seed in SEEDS:
-            one = case(s.Ten(options.first, options.second, buffer), seed)
+            kernel_case = case(s.Ten(options.first, options.second, buffer), seed)
             for name, measure in (("kernel", of_kernel), ("packets", of_packets)):
-                line = "  ".join(f"{k} {value:.3f}" for k, value in measure(one, seed).items())
+                line = "  ".join(
+                    f"{k} {value:.3f}" for k, value in measure(kernel_case, seed).items()
+                )
                 print(f"{buffer} units, seed {seed}, {name:7}  {line}", flush=True)
 
 

@@ -68,8 +68,8 @@ def error(numbers: Numbers, source: str, cell: Cell, measure: str) -> float:
 
 def mean_error(numbers: Numbers, source: str, cells: Sequence[Cell], measure: str) -> float:
     """Mean of `error` over cells; NaN if the source has none of them."""
-    known = [cell for cell in cells if Key(source, cell, measure) in numbers]
-    return float(np.mean([error(numbers, source, cell, measure) for cell in known] or [np.nan]))
+    numbered = [cell for cell in cells if Key(source, cell, measure) in numbers]
+    return float(np.mean([error(numbers, source, cell, measure) for cell in numbered] or [np.nan]))
 
 
 def within_spread(numbers: Numbers, source: str, cell: Cell, measure: str) -> bool:
@@ -202,9 +202,9 @@ def spread_rows() -> list[str]:
 
 
 def _count_text(numbers: Numbers, source: str, cells: Sequence[Cell], measure: str) -> str:
-    known = [cell for cell in cells if Key(source, cell, measure) in numbers]
-    count = sum(within_spread(numbers, source, cell, measure) for cell in known)
-    return str(count) if known else "none"
+    numbered = [cell for cell in cells if Key(source, cell, measure) in numbers]
+    count = sum(within_spread(numbers, source, cell, measure) for cell in numbered)
+    return str(count) if numbered else "none"
 
 
 def _number_text(value: object, digits: int) -> str:

@@ -49,9 +49,9 @@ def of_run(run: tc.Run, case: Case) -> pd.DataFrame:
     at = np.array([at for at, _ in case.writes])
     ends = np.cumsum([size // PAYLOAD for _, size in case.writes])
     acks = events[events["event"] == EVENTS.index("ack")]
-    known = events[np.isfinite(events["cwnd"])]
+    samples = events[np.isfinite(events["cwnd"])]
     done = acks["time"][np.searchsorted(acks["seq"], ends)]
-    return _rows(at, done, known["cwnd"][np.searchsorted(known["time"], at)])
+    return _rows(at, done, samples["cwnd"][np.searchsorted(samples["time"], at)])
 
 
 def _rows(at: np.ndarray, done: np.ndarray, cwnd: np.ndarray) -> pd.DataFrame:
@@ -84,8 +84,8 @@ def writes(name: str, **settings: Any) -> pd.DataFrame:
         "kernel": [of_kernel(run) for run in recorded()["runs"][name]],
         "linux": ours(name, **settings),
     }
-    known = APPLICATIONS[name].writes or ()
-    columns: dict[str, Any] = {"packets": [size // PAYLOAD for _, size in known]}
+    case_writes = APPLICATIONS[name].writes or ()
+    columns: dict[str, Any] = {"packets": [size // PAYLOAD for _, size in case_writes]}
     for side, runs in sides.items():
         for number in WITHIN:
             values = np.array([run[number] for run in runs])

@@ -203,11 +203,11 @@ _APPLICATIONS: dict[str, Sequence[str]] = {
 }
 
 
-def cases(known: Mapping[str, Sequence[str]]) -> dict[str, Case]:
+def cases(paths: Mapping[str, Sequence[str]]) -> dict[str, Case]:
     """A case for each path of `_PATHS` and each of its senders."""
     return {
         f"{controls}, {where}": Case(tuple(controls.split(" beside ")), **_PATHS[where])
-        for where, senders in known.items()
+        for where, senders in paths.items()
         for controls in senders
     }
 
@@ -258,8 +258,8 @@ def scenario(
             sizes: dict[str, Any] = {"packet_size": PACKET, "header": HEADER, "ack_size": HEADER}
             flow = tc.Flow(control, transport={**host, **changes}, **sizes, **settings)
         else:
-            known = {"gso_segments": case.segments, "quick_acks": QUICK_ACKS, **host}
-            transport = {**known, **changes}
+            defaults = {"gso_segments": case.segments, "quick_acks": QUICK_ACKS, **host}
+            transport = {**defaults, **changes}
             flow = tc.Flow.linux(control, transport=transport, processing=processing, **settings)
         flows.append(flow)
     length = case.duration if duration is None else duration

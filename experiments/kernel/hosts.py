@@ -39,8 +39,8 @@ AHEAD = 1.0  # s; the path program must run when the first connection opens
 
 def available() -> list[str]:
     """Congestion controls available in the kernel."""
-    known = File("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    return known.read_text().split() if known.exists() else []
+    file = File("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    return file.read_text().split() if file.exists() else []
 
 
 def urgent(level: int) -> None:

@@ -259,9 +259,9 @@ def main(names: Sequence[str] = ()) -> None:
     if names:
         document = json.loads(gzip.decompress(DATA.read_bytes()))
     document["kernel"] = ".".join(os.uname().release.split(".")[:2])
-    known = trials()
-    for name in names or known:
-        trial = known[name]
+    all_trials = trials()
+    for name in names or all_trials:
+        trial = all_trials[name]
         with ExitStack() as stack:
             controls = tuple(
                 kind if kind == OWN else stack.enter_context(loader.loaded(kind, params=params))

@@ -62,11 +62,11 @@ def missing() -> str | None:
     if os.geteuid() != 0:
         return "needs root, for network namespaces"
     try:
-        here = own_namespace()
+        namespace = own_namespace()
         os.close(os.open(DEVICE, os.O_RDWR))
         call("unshare", CLONE_NEWNET)
-        call("setns", here, CLONE_NEWNET)
-        os.close(here)
+        call("setns", namespace, CLONE_NEWNET)
+        os.close(namespace)
     except OSError as error:
         return f"needs {DEVICE} and network namespaces: {error.strerror}"
     return None

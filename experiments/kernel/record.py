@@ -134,8 +134,10 @@ def main(names: Sequence[str]) -> None:
     lacks = missing()
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
-    known = {name for cases in FILES.values() for case in cases.values() for name in case.controls}
-    for name in known:
+    controls = {
+        name for cases in FILES.values() for case in cases.values() for name in case.controls
+    }
+    for name in controls:
         if name not in hosts.available():
             raise SystemExit(f"cannot record: this kernel has no {name}")
     version = ".".join(os.uname().release.split(".")[:2])

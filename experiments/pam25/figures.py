@@ -30,9 +30,9 @@ def _panel(ax: Axes, numbers: Numbers, cells: list[Mixture]) -> None:
         ax.vlines(x, *ends, color=look["color"], lw=1.2)
     ax.plot(places, [trials.mean for trials in testbed], **look)
     for model in MODELS:
-        known = [numbers.get(Key(model, cell, "prague")) for cell in cells]
-        if all(known):
-            values = np.array(known)
+        series = [numbers.get(Key(model, cell, "prague")) for cell in cells]
+        if all(series):
+            values = np.array(series)
             line = LOOKS[model]
             ax.fill_between(
                 places, values.min(axis=1), values.max(axis=1), color=line["color"], alpha=0.2, lw=0

@@ -82,8 +82,8 @@ def difference(numbers: Numbers, model: str, cell: Mixture, measure: str) -> flo
 
 def within(numbers: Numbers, model: str, cells: Sequence[Mixture]) -> tuple[int, int]:
     """How many throughputs are within a tenth of the link, and of how many."""
-    known = [abs(difference(numbers, model, cell, m)) <= NEAR for cell in cells for m in RATES]
-    return sum(known), len(known)
+    verdicts = [abs(difference(numbers, model, cell, m)) <= NEAR for cell in cells for m in RATES]
+    return sum(verdicts), len(verdicts)
 
 
 GROUPS: Mapping[str, tuple[Mixture, ...]] = {

@@ -111,14 +111,14 @@ def headline(table: Table) -> str:
     )
 
 
-def cause(table: Table, key: Key, known: Mapping[Key, Reference]) -> tuple[str, str]:
+def cause(table: Table, key: Key, reference_of: Mapping[Key, Reference]) -> tuple[str, str]:
     """Why a number of fluid differs from that of packets: a key of `CAUSES`, and the evidence.
 
     A time to fair is a time to pass a level. Where Jain's indices agree, and one model's is at most
     `NEAR` from that level, the times may differ by anything.
     """
     network, controller, measure = key
-    reference = known.get(key)
+    reference = reference_of.get(key)
     if reference and references.by_windows(table, key, reference):
         both = " and ".join(_entry_text(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
         return "windows", f"with larger windows: {both}"
@@ -144,8 +144,8 @@ def page(table: Table) -> str:
 
     same, table = equal_to(table), distinct(table)
     order = ranks(table)
-    known = references.stored()
-    causes = {key: cause(table, key, known) for key in far_apart(table)}
+    reference_of = references.stored()
+    causes = {key: cause(table, key, reference_of) for key in far_apart(table)}
     counts = Counter(which for which, _ in causes.values())
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,

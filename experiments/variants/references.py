@@ -82,18 +82,18 @@ def _of(table: Table, key: Key) -> tuple[Entry, Entry]:
     return packet.entries[measure], fluid.entries[measure]
 
 
-def by_windows(table: Table, key: Key, known: Reference) -> bool:
+def by_windows(table: Table, key: Key, reference: Reference) -> bool:
     """Whether small windows cause a difference: with larger ones packets agree with fluid."""
-    if known.packet is None or known.fluid is None:
+    if reference.packet is None or reference.fluid is None:
         return False
-    return removes(_of(table, key), (known.packet, known.fluid), key[2])
+    return removes(_of(table, key), (reference.packet, reference.fluid), key[2])
 
 
-def by_longer_times(table: Table, key: Key, known: Reference) -> bool:
+def by_longer_times(table: Table, key: Key, reference: Reference) -> bool:
     """Whether phases cause a difference: with longer random times packets agree with fluid."""
-    if known.packet_longer is None or known.fluid_longer is None:
+    if reference.packet_longer is None or reference.fluid_longer is None:
         return False
-    return removes(_of(table, key), (known.packet_longer, known.fluid_longer), key[2])
+    return removes(_of(table, key), (reference.packet_longer, reference.fluid_longer), key[2])
 
 
 def simulate(
@@ -188,9 +188,9 @@ def accept(references: Mapping[Key, Reference], file: Path = FILE) -> Path:
     with file.open("w", encoding="utf-8", newline="") as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for key, known in references.items():
+        for key, reference in references.items():
             cells = [*key]
-            for e in known:
+            for e in reference:
                 cells += ["", "", "", ""] if e is None else [
                     f"{e.mean:.9g}", f"{e.half_width:.9g}", str(e.never), str(e.seeds)
                 ]  # fmt: skip

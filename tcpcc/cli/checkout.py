@@ -25,8 +25,8 @@ def experiments() -> Any:
             another package of that name.
     """
     root = required()
-    here = Path.cwd().resolve()
-    for folder in (here, *here.parents):
+    current = Path.cwd().resolve()
+    for folder in (current, *current.parents):
         if folder != root and _is_checkout(folder):
             raise TcpccError(
                 f"{folder} is a checkout of tcpcc, but tcpcc is imported from {root};"

@@ -81,10 +81,10 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
 
 def model_options(options: argparse.Namespace) -> dict[str, Any]:
     """The options of `simulate` that were given."""
-    given: dict[str, Any] = {"trains": options.trains, "steps": options.steps}
-    given |= {"driver": None if options.driver == "compiled" else options.driver}
-    given |= {"force": options.force or None}
-    return {name: value for name, value in given.items() if value is not None}
+    settings: dict[str, Any] = {"trains": options.trains, "steps": options.steps}
+    settings |= {"driver": None if options.driver == "compiled" else options.driver}
+    settings |= {"force": options.force or None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def parameters(options: argparse.Namespace) -> dict[str, Any]:
@@ -141,19 +141,19 @@ def _registered_by(file: Path) -> str:
 
 def check_targets(options: argparse.Namespace, *names: str) -> None:
     """Check before a simulation that its results can be written without overwriting inputs."""
-    seen = {options.scenario.resolve(): "the scenario"} if hasattr(options, "scenario") else {}
+    targets = {options.scenario.resolve(): "the scenario"} if hasattr(options, "scenario") else {}
     for name in names:
         target = getattr(options, name)
         if target is None:
             continue
         if not target.parent.is_dir():
             raise ScenarioError(f"{target.parent}: no such directory")
-        if target.resolve() in seen:
-            raise ScenarioError(f"--{name} {target}: is also {seen[target.resolve()]}")
+        if target.resolve() in targets:
+            raise ScenarioError(f"--{name} {target}: is also {targets[target.resolve()]}")
         if name == "plot" and target.suffix not in PICTURES:
             raise ScenarioError(f"plot = {target}: must end in {', '.join(PICTURES)}")
         check_target(target)
-        seen[target.resolve()] = f"--{name}'s file"
+        targets[target.resolve()] = f"--{name}'s file"
 
 
 def save_plot(run: Run, path: Path) -> None:

@@ -55,7 +55,7 @@ def write(kind: str, name: str, package: bool = False) -> list[Path]:
     for path in shown:
         if path.exists():
             raise ScenarioError(f"{path}: already exists")
-    known = {
+    fields = {
         "name": name,
         "title": name.replace("_", " ").capitalize(),
         "file": shown[0],
@@ -64,7 +64,7 @@ def write(kind: str, name: str, package: bool = False) -> list[Path]:
         "project": module.replace("_", "-"),
     }
     for file, template in templates.items():
-        text = (FILES / f"{template}.txt").read_text(encoding="utf-8").format(**known)
+        text = (FILES / f"{template}.txt").read_text(encoding="utf-8").format(**fields)
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as part:
             part.write_text(text, encoding="utf-8")

@@ -68,8 +68,8 @@ def on_loss(s, p, ack):
     left = window / 2
     if window >= p.low_window:
         left = p.beta * window
-        known = s.last_max if s.last_max < math.inf else 0.0
-        converging = window < known and p.fast_convergence
+        last_max = s.last_max if s.last_max < math.inf else 0.0
+        converging = window < last_max and p.fast_convergence
         s.last_max = (window + left) / 2 if converging else window
     s.step = 0.0
     s.ssthresh = max(left, 2.0)

@@ -466,14 +466,14 @@ class Controller(Definition):
 
     def _try(self, rule_name: str, rule: Rule) -> None:
         s, p, a = self.example()
-        known = {"s": set(vars(s)), "p": set(vars(p)), "a": set(vars(a))}
+        names = {"s": set(vars(s)), "p": set(vars(p)), "a": set(vars(a))}
         try:
             rule(s, p, a)
         except AttributeError as error:
             allowed = {"s": "state", "p": "parameters", "a": "sample"}
             raise ScenarioError(
                 f"controller {self.name!r}, {rule_name}: {error}; "
-                + "; ".join(f"{allowed[k]}: {', '.join(sorted(known[k]))}" for k in known)
+                + "; ".join(f"{allowed[k]}: {', '.join(sorted(names[k]))}" for k in names)
             ) from None
         except (ArithmeticError, ValueError, IndexError):
             pass  # the example's numbers, and its group of one, need not suit every algorithm
@@ -485,11 +485,11 @@ class Controller(Definition):
                     f"controller {self.name!r}, {rule_name}: s.{name} = {shown(value)}: must be a"
                     " number"
                 )
-        extra = set(vars(s)) - known["s"]
+        extra = set(vars(s)) - names["s"]
         if extra:
             raise ScenarioError(
                 f"controller {self.name!r}, {rule_name}: writes s.{extra.pop()}, "
-                f"which is not in its state: {', '.join(sorted(known['s']))}"
+                f"which is not in its state: {', '.join(sorted(names['s']))}"
             )
 
     def example(self) -> tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace]:
@@ -500,8 +500,8 @@ class Controller(Definition):
         s.cwnd, s.ssthresh = 10.0, 5.0
         p = SimpleNamespace(**{n: float(v.default) for n, v in self.params.items()})
         words = {name: 0.0 if k == 1 else np.zeros(k) for name, k in self.header_sizes.items()}
-        known = {name: value for name, (_, _, value) in SAMPLE.items()}
-        a = SimpleNamespace(**known, **words)
+        defaults = {name: value for name, (_, _, value) in SAMPLE.items()}
+        a = SimpleNamespace(**defaults, **words)
         return s, p, a
 
 

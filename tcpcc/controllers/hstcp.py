@@ -54,8 +54,8 @@ def decrease(p, window):
         return 0.5
     if p.table:
         return math.floor(100 * logarithmic(TABLE[row(window)], 38.0, 83000.0, 0.1) + 0.5) / 100
-    known = min(window, p.high_window)
-    return logarithmic(known, p.low_window, p.high_window, p.high_decrease)
+    clipped = min(window, p.high_window)
+    return logarithmic(clipped, p.low_window, p.high_window, p.high_decrease)
 
 
 def increase(p, window):

@@ -197,9 +197,9 @@ class Accessor:
 
     def _name(self, caller: Any) -> str:
         """The name by which the calling function knows this accessor, or the record's fields."""
-        known = {**caller.f_globals, **caller.f_locals}
+        variables = {**caller.f_globals, **caller.f_locals}
         fields = f"record of {', '.join((self.dtype.names or ())[:3])}, ..."
-        return next((name for name, value in known.items() if value is self), fields)
+        return next((name for name, value in variables.items() if value is self), fields)
 
 
 def record_view(dtype: np.dtype, base: int) -> Any:

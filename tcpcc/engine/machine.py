@@ -155,8 +155,8 @@ def _peer(typingctx: Any, s: Any, i: Any) -> Any:  # pragma: no cover - runs in 
             place = builder.inttoptr(builder.add(base, offset), word.as_pointer())
             return builder.load(place)
 
-        here = builder.ptrtoint(args[0], word)
-        table = load(here, ir.Constant(word, s.offset("group")))
+        record = builder.ptrtoint(args[0], word)
+        table = load(record, ir.Constant(word, s.offset("group")))
         there = load(table, builder.mul(args[1], ir.Constant(word, 8)))
         return builder.inttoptr(there, context.get_value_type(s))
 

@@ -369,8 +369,8 @@ class _Function:
             return getattr(builtins, node.id)
         if hasattr(builtins, node.id):
             raise self.error(node, f"{node.id}: does not compile in a rule")
-        known = [*self.local, *names, *BUILTINS]
-        raise self.error(node, f"{node.id}: not defined{suggestion(node.id, known)}")
+        defined = [*self.local, *names, *BUILTINS]
+        raise self.error(node, f"{node.id}: not defined{suggestion(node.id, defined)}")
 
 
 def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:

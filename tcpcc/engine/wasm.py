@@ -126,9 +126,9 @@ def rules_module(addresses: Sequence[int]) -> bytes:
 def _kept(functions: Sequence[_Function], room: Room) -> bytes:
     """The module, which is emitted once and kept in the cache."""
     target()  # refuses at once
-    made = [f"{function.folder} {signature}" for function, signature in functions]
+    parts = [f"{function.folder} {signature}" for function, signature in functions]
     versions = (numba.__version__, repr(llvm.llvm_version_info), module_digest(__name__))
-    name = digest(*made, repr(room), *versions)
+    name = digest(*parts, repr(room), *versions)
     places = room.first - 1 + len(functions)
     return stored(f"{name[:32]}.wasm", lambda: _emitted(_linked(functions, room), room, places))
 
@@ -137,8 +137,8 @@ def _linked(functions: Sequence[_Function], room: Room) -> str:
     """The functions and the mathematics as one module, in LLVM's language."""
     whole = llvm.parse_assembly("")
     roots = [f"tcpcc.root{k}" for k in range(len(functions))]
-    for root, one in zip(roots, functions, strict=True):
-        _link(whole, one, root)
+    for root, entry in zip(roots, functions, strict=True):
+        _link(whole, entry, root)
     maths = {name: f"tcpcc.{name}" for name in elementary.FUNCTIONS}
     for name, (function, takes) in elementary.FUNCTIONS.items():
         _link(whole, (function, (types.float64,) * takes), maths[name])
@@ -158,10 +158,10 @@ def _emitted(text: str, room: Room, functions: int) -> bytes:
     machine = target()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = TARGET, str(machine.target_data)
-    kept = {PAD, ROOTS, "sqrt", *elementary.FUNCTIONS}
+    exported = {PAD, ROOTS, "sqrt", *elementary.FUNCTIONS}
     for value in (*module.functions, *module.global_variables):
         if not value.is_declaration:
-            value.linkage = "external" if value.name in kept else "internal"
+            value.linkage = "external" if value.name in exported else "internal"
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
@@ -200,10 +200,10 @@ def target() -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:
-        found = llvm.Target.from_triple(TARGET)
+        llvm_target = llvm.Target.from_triple(TARGET)
     except RuntimeError:
         raise TcpccError("this llvmlite cannot emit WebAssembly; its wheels on PyPI can") from None
-    return found.create_target_machine(opt=3, features=FEATURES)
+    return llvm_target.create_target_machine(opt=3, features=FEATURES)
 
 
 def _text(text: str, roots: Sequence[str], maths: dict[str, str], room: Room) -> str:
@@ -224,24 +224,24 @@ def _text(text: str, roots: Sequence[str], maths: dict[str, str], room: Room) ->
 def _wrapper(name: str, inner: str) -> str:
     """A function of C's library that calls a compiled one, which returns through a pointer."""
     takes = elementary.FUNCTIONS[name][1]
-    given = ", ".join(f"double %x{k}" for k in range(takes))
+    arguments = ", ".join(f"double %x{k}" for k in range(takes))
     return (
-        f"\ndefine double @{name}({given}) {{\n"
+        f"\ndefine double @{name}({arguments}) {{\n"
         "  %value = alloca double\n  %raised = alloca ptr\n"
-        f'  call i32 @"{inner}"(ptr %value, ptr %raised, {given})\n'
+        f'  call i32 @"{inner}"(ptr %value, ptr %raised, {arguments})\n'
         "  %result = load double, ptr %value\n  ret double %result\n}\n"
     )
 
 
 def _sections(code: bytes) -> list[tuple[int, bytes]]:
     """The kind and the bytes of each section of a module."""
-    found, at = [], len(_HEADER)
+    sections, at = [], len(_HEADER)
     while at < len(code):
         begin = at
         size, at = _number(code, at + 1)
         at += size
-        found.append((code[begin], code[begin:at]))
-    return found
+        sections.append((code[begin], code[begin:at]))
+    return sections
 
 
 def _data(section: bytes) -> bytes:

@@ -155,17 +155,19 @@ def simulate(
         raise refuse("model", model, f"one of {', '.join(MODELS)}; run several one after the other")
     check_model(model)
     chosen = MODELS[model]
-    given = {"driver": driver, "trace": trace, "stream": stream}
+    settings = {"driver": driver, "trace": trace, "stream": stream}
     is_default = {
         "driver": driver == "compiled", "trace": trace is False or trace is None,
         "stream": stream is None,
     }  # fmt: skip
-    asked = {name: value for name, value in given.items() if not is_default[name]}
+    asked = {name: value for name, value in settings.items() if not is_default[name]}
     for name in {**asked, **options}:
         if name in FORMER_OPTIONS and name not in chosen.options:
             raise ScenarioError(f"{name}: {FORMER_OPTIONS[name]}")
-        if name in given and name not in chosen.options:
-            raise ScenarioError(f"{name} = {given[name]!r}: the {model} model has no such option")
+        if name in settings and name not in chosen.options:
+            raise ScenarioError(
+                f"{name} = {settings[name]!r}: the {model} model has no such option"
+            )
         if name not in chosen.options:
             raise unknown(f"option of the {model} model", name, chosen.options)
     if driver not in DRIVERS:

@@ -116,9 +116,9 @@ class ControllerMemory:
             return
         members = self._groups.setdefault(name, [])
         members.append(state)
-        self._tables[name] = np.array([address(one) for one in members])
-        for one in members:
-            one["members"], one["group"] = len(members), address(self._tables[name])
+        self._tables[name] = np.array([address(member) for member in members])
+        for member in members:
+            member["members"], member["group"] = len(members), address(self._tables[name])
 
     def _compiled(self, controller: Controller) -> tuple[dict[str, int], np.dtype, np.ndarray]:
         """Addresses of the rules by name, the dtype of the parameters, and the initial state."""

@@ -65,17 +65,17 @@ def draw_all(
     items: list[np.ndarray] = []
     kinds = 0
     for load in loads:
-        found = drawn(load.spec, load.name, scenario.seed, scenario.duration)
-        rows = np.zeros(len(found.start), CONVERSATION)
-        rows["start"], rows["kind"] = found.start, kinds + found.kind
-        rows["first"] = found.first[:-1] + taken + sum(len(part) for part in items)
-        rows["items"] = np.diff(found.first)
+        draws = drawn(load.spec, load.name, scenario.seed, scenario.duration)
+        rows = np.zeros(len(draws.start), CONVERSATION)
+        rows["start"], rows["kind"] = draws.start, kinds + draws.kind
+        rows["first"] = draws.first[:-1] + taken + sum(len(part) for part in items)
+        rows["items"] = np.diff(draws.first)
         rows["place"] = -1
-        part = np.zeros(len(found.packets), ITEM)
-        before = np.concatenate([[0], np.cumsum(found.packets)])
-        part["limit"] = before[1:] - np.repeat(before[found.first[:-1]], rows["items"])
+        part = np.zeros(len(draws.packets), ITEM)
+        before = np.concatenate([[0], np.cumsum(draws.packets)])
+        part["limit"] = before[1:] - np.repeat(before[draws.first[:-1]], rows["items"])
         part["limit"] += int(syn and load.spec.flow.transport.handshake)
-        part["gap"] = found.gap
+        part["gap"] = draws.gap
         part["begun"] = part["done"] = math.nan
         conversations.append(rows)
         items.append(part)

@@ -87,16 +87,16 @@ def check_cost(
     of_packets = model == "packet" and driver == "compiled" and not trace
     if of_packets and is_short_run(scenario, LONG):
         return
-    found = estimate(scenario, model, driver=driver, trace=bool(trace), stream=stream, **options)
-    free = memory_left() if found.memory > LITTLE else math.inf
+    cost = estimate(scenario, model, driver=driver, trace=bool(trace), stream=stream, **options)
+    free = memory_left() if cost.memory > LITTLE else math.inf
     beyond = [
-        *([f"{free / 2**30:.2g} GiB are free"] if not found.memory <= free else []),
-        *([f"more than {TOO_LONG / 3600:g} h"] if not found.seconds <= TOO_LONG else []),
+        *([f"{free / 2**30:.2g} GiB are free"] if not cost.memory <= free else []),
+        *([f"more than {TOO_LONG / 3600:g} h"] if not cost.seconds <= TOO_LONG else []),
     ]
     if beyond:
         raise ResourceError(
-            f"the run would take about {found}: {' and '.join(beyond)}; see tc.estimate, or give"
+            f"the run would take about {cost}: {' and '.join(beyond)}; see tc.estimate, or give"
             " force=True (--force)"
         )
-    if found.seconds > LONG:
-        warn(f"the run will take about {found}", LongRun)
+    if cost.seconds > LONG:
+        warn(f"the run will take about {cost}", LongRun)

@@ -124,12 +124,12 @@ def workloads(scenario: Scenario, resolved: Resolved) -> tuple[float, float]:
         begin = load.spec.flow.start
         part = _part_to_draw(load.spec, scenario.duration - begin)
         end = begin + part * (scenario.duration - begin)
-        found = drawn(load.spec, load.name, scenario.seed, end)
+        draws = drawn(load.spec, load.name, scenario.seed, end)
         narrow = min(resolved.links[i].rate for i in load.kinds[0].forward)
         room = narrow * scenario.duration / (8 * load.spec.flow.packet_size)
-        of_load = len(found.packets) / part
+        of_load = len(draws.packets) / part
         items += of_load
-        packets += min(float(found.packets.sum()) / part, room + TRIES * of_load)
+        packets += min(float(draws.packets.sum()) / part, room + TRIES * of_load)
     return items, packets
 
 

@@ -77,7 +77,7 @@ def evidence_table() -> pd.DataFrame:
 
     rows = []
     for name, controller in CONTROLLERS.items():
-        known = evidence_of(name)
-        facts = (known.constants, known.words) if known else ("", "")
+        evidence = evidence_of(name)
+        facts = (evidence.constants, evidence.words) if evidence else ("", "")
         rows.append((name, controller.source, *facts))
     return pd.DataFrame(rows, columns=["controller", "source", "constants", "tests"])

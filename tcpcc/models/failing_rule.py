@@ -74,10 +74,10 @@ def blame(error: ArithmeticError, now: float, rules: Iterable[Suspect]) -> RuleE
     window = isinstance(error, FloatingPointError)
     all_rules = list(rules)
     for suspect in all_rules:
-        found = (_bad_window if window else _failing_line)(suspect)
-        if found is None:
+        failure = (_bad_window if window else _failing_line)(suspect)
+        if failure is None:
             continue
-        line, text = found
+        line, text = failure
         values = ", ".join(f"{n} = {v:g}" for n, v in _values(suspect))
         return RuleError(
             f"{suspect.owner}, {line}: {text} at t = {now:g} s, {suspect.customer}; {values}"
@@ -94,8 +94,8 @@ MOST_NAMED = 4  # customers that a message names
 def _named(rules: Sequence[Suspect], now: float) -> str:
     """The owners of the rules that have been called at `now`, each with its customer."""
     recent = [rule for rule in rules if float(rule.records[2]["now"]) == now]
-    found = dict.fromkeys((rule.owner.partition(",")[0], rule.customer) for rule in recent or rules)
-    names = [f"{owner} of {customer}" for owner, customer in found]
+    pairs = dict.fromkeys((rule.owner.partition(",")[0], rule.customer) for rule in recent or rules)
+    names = [f"{owner} of {customer}" for owner, customer in pairs]
     more = f" or {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return " or ".join(names[:MOST_NAMED]) + more if names else "a rule"
 
@@ -128,14 +128,14 @@ def _values(suspect: Suspect) -> Iterator[tuple[str, float]]:
 
 def _names(rule: Callable[..., None]) -> Iterator[str]:
     """Names used in a rule's code and in the functions that it calls."""
-    waiting, seen = [rule], {rule}
+    waiting, visited = [rule], {rule}
     while waiting:
         function = waiting.pop()
         yield from function.__code__.co_names
         for name, _ in global_names(function.__code__):
             helper = function.__globals__.get(name)
-            if isinstance(helper, FunctionType) and helper not in seen:
-                seen.add(helper)
+            if isinstance(helper, FunctionType) and helper not in visited:
+                visited.add(helper)
                 waiting.append(helper)
 
 
@@ -146,8 +146,8 @@ def _line(file: str, number: int) -> str:
 def _failing_line(suspect: Suspect) -> tuple[str, str] | None:
     """The line at which the rule fails with the present window, or the one before the call."""
     records = [_plain(record) for record in suspect.records]
-    if (found := _fails(suspect.rule, records)) or not hasattr(records[2], "window"):
-        return found
+    if (failure := _fails(suspect.rule, records)) or not hasattr(records[2], "window"):
+        return failure
     records = [_plain(record) for record in suspect.records]
     records[0].cwnd = records[2].window
     return _fails(suspect.rule, records)
@@ -177,11 +177,11 @@ def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
     if math.isnan(state.ssthresh):
         state.ssthresh = math.inf
     at: list[tuple[str, int]] = []
-    found: list[tuple[str, int]] = []
+    lines: list[tuple[str, int]] = []
 
     def watch(frame: FrameType, event: str, _: Any) -> Any:
-        if at and not found and _wrong(state):
-            found.append(at[-1])
+        if at and not lines and _wrong(state):
+            lines.append(at[-1])
         at.append((frame.f_code.co_filename, frame.f_lineno))
         return watch
 
@@ -193,7 +193,7 @@ def _bad_window(suspect: Suspect) -> tuple[str, str] | None:
         pass
     finally:
         sys.settrace(before)
-    return (_line(*found[0]), f"left {text},") if found else None
+    return (_line(*lines[0]), f"left {text},") if lines else None
 
 
 def _wrong(state: Any) -> str | None:

@@ -66,10 +66,10 @@ class HeaderLayout:
             self.n_words += size
 
     def _check(self, owner: str, name: str, size: int) -> None:
-        _, _, known, other = self._fields[name]
-        if size != known:
+        _, _, expected, other = self._fields[name]
+        if size != expected:
             raise ScenarioError(
-                f"{owner}: header {name!r}: {size} words, but {known} in that of {other}"
+                f"{owner}: header {name!r}: {size} words, but {expected} in that of {other}"
             )
 
     def _words(self, name: str) -> range:

@@ -54,7 +54,7 @@ def queueing_links(resolved: Resolved) -> list[int]:
     """Indices of the links that can hold a queue, in an order in which data passes them."""
     rates = [link.rate for link in resolved.links]
     loads = _loads(resolved)
-    kept = [
+    queueing = [
         i
         for i, link in enumerate(resolved.links)
         if i in loads
@@ -68,7 +68,7 @@ def queueing_links(resolved: Resolved) -> list[int]:
             or sum(loads[i].values()) > rates[i] * (1 + 1e-9)
         )
     ]
-    return _in_order(resolved, kept)
+    return _in_order(resolved, queueing)
 
 
 def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
@@ -109,24 +109,24 @@ def _loads(resolved: Resolved) -> dict[int, dict[tuple[str, int], float]]:
     return loads
 
 
-def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
-    """`kept`, sorted so that a link precedes the links that it feeds, except in cycles."""
-    wanted = set(kept)
-    feeds: dict[int, set[int]] = {i: set() for i in kept}
+def _in_order(resolved: Resolved, queueing: list[int]) -> list[int]:
+    """`queueing`, sorted so that a link precedes the links that it feeds, except in cycles."""
+    wanted = set(queueing)
+    feeds: dict[int, set[int]] = {i: set() for i in queueing}
     for flow in resolved.flows:
         way = [i for i in (*flow.forward, *flow.reverse) if i in wanted]
         for a, b in pairwise(way):
             feeds[a].add(b)
     order: list[int] = []
-    seen: set[int] = set()
-    for root in kept:
-        stack = [(root, iter(sorted(feeds[root])))] if root not in seen else []
-        seen.add(root)
+    visited: set[int] = set()
+    for root in queueing:
+        stack = [(root, iter(sorted(feeds[root])))] if root not in visited else []
+        visited.add(root)
         while stack:
             link, following = stack[-1]
             for after in following:
-                if after not in seen:
-                    seen.add(after)
+                if after not in visited:
+                    visited.add(after)
                     stack.append((after, iter(sorted(feeds[after]))))
                     break
             else:
@@ -135,8 +135,8 @@ def _in_order(resolved: Resolved, kept: list[int]) -> list[int]:
     return order[::-1]
 
 
-def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route:
-    """The route of one flow over `links`; the links in `kept` can hold a queue."""
+def route_of(links: Sequence[Link], flow: ResolvedFlow, queueing: set[int]) -> Route:
+    """The route of one flow over `links`; the links in `queueing` can hold a queue."""
     bits = 8.0 * flow.spec.packet_size
     passed: list[int] = []
     before: list[float] = []
@@ -147,7 +147,7 @@ def route_of(links: Sequence[Link], flow: ResolvedFlow, kept: set[int]) -> Route
         if number == len(flow.forward):
             to_receiver, n_forward = delay, len(passed)
             bits = 8.0 * flow.spec.ack_size
-        if i in kept:
+        if i in queueing:
             passed.append(i)
             before.append(delay)
             delay = 0.0

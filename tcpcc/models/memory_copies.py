@@ -31,7 +31,9 @@ class Mould:
 
     def __init__(self, world: Any) -> None:
         self.world = world
-        owners = {id(one): one for one in (_owner(a) for _, a in arrays_of(world)) if one.nbytes}
+        owners = {
+            id(owner): owner for owner in (_owner(a) for _, a in arrays_of(world)) if owner.nbytes
+        }
         self._arrays = sorted(owners.values(), key=lambda array: array.ctypes.data)
         self._begins = np.array([array.ctypes.data for array in self._arrays])
         sizes = np.array([array.nbytes for array in self._arrays])
@@ -76,13 +78,13 @@ def _owner(array: np.ndarray) -> np.ndarray:
 
 
 def arrays_of(
-    value: Any, name: str = "", seen: set[int] | None = None
+    value: Any, name: str = "", visited: set[int] | None = None
 ) -> Iterator[tuple[str, np.ndarray]]:
     """The arrays that a world has, each with its name: the path of attributes and keys."""
-    seen = set() if seen is None else seen
-    if id(value) in seen:
+    visited = set() if visited is None else visited
+    if id(value) in visited:
         return
-    seen.add(id(value))
+    visited.add(id(value))
     if isinstance(value, np.ndarray):
         yield name, value
         return
@@ -95,4 +97,4 @@ def arrays_of(
     else:
         return
     for key, part in parts:
-        yield from arrays_of(part, f"{name}.{key}" if name else key, seen)
+        yield from arrays_of(part, f"{name}.{key}" if name else key, visited)

@@ -81,16 +81,16 @@ def joined_notes(
         bins: the recording bins to return.
     """
     shape = (bins.stop - bins.start, len(recorded))
-    found = {name: np.full(shape, np.nan) for names in recorded for name in names}
+    series = {name: np.full(shape, np.nan) for names in recorded for name in names}
     for column, of_column in notes.items():
         for name in of_column.names:
-            found[name][:, column] = of_column.series(name, bins)
-    return found
+            series[name][:, column] = of_column.series(name, bins)
+    return series
 
 
 def states_of_flows(
     rows: Sequence[ResolvedFlow],
-    kept: Sequence[int],
+    recorded: Sequence[int],
     notes: Mapping[int, Notes],
     bins: slice,
     active: np.ndarray,
@@ -99,11 +99,11 @@ def states_of_flows(
 
     Args:
         rows: the rows of the scenario.
-        kept: indices of those that are recorded.
+        recorded: indices of those that are recorded.
         notes: the notes by row.
         bins: the recording bins to return.
-        active: whether each of the kept has not finished by the end of each bin, shape [time, row].
+        active: whether each of these has not finished by the end of each bin, shape [time, row].
     """
-    of_column = {k: notes[row] for k, row in enumerate(kept) if row in notes}
-    noted = joined_notes([rows[row].recorded_states for row in kept], of_column, bins)
+    of_column = {k: notes[row] for k, row in enumerate(recorded) if row in notes}
+    noted = joined_notes([rows[row].recorded_states for row in recorded], of_column, bins)
     return {name: np.where(active, values, np.nan) for name, values in noted.items()}

@@ -342,14 +342,14 @@ def mean_of_known(
     [4.0, 3.0]
     """
     array = np.asarray(values, dtype=float)
-    known = ~np.isnan(array)
+    valid = ~np.isnan(array)
     if np.ndim(weights) or weights != 1:
-        known = known & (np.asarray(weights) > 0)
+        valid = valid & (np.asarray(weights) > 0)
         array = array * weights
-        count = np.where(known, weights, 0.0).sum(axis=axis)
+        count = np.where(valid, weights, 0.0).sum(axis=axis)
     else:
-        count = known.sum(axis=axis)
-    total = np.where(known, array, 0.0).sum(axis=axis)
+        count = valid.sum(axis=axis)
+    total = np.where(valid, array, 0.0).sum(axis=axis)
     mean = np.full(count.shape, math.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean

@@ -83,7 +83,7 @@ def _segments(
     if not window:
         window = min(int(spec.transport.rwnd * payload) >> scale, 65535)
     ports = struct.pack(">HH", FIRST_PORT + number % 50000, PORT)
-    here, there = _addresses(number)
+    sender, receiver = _addresses(number)
     clock = _Clocks(events, spec)
 
     def offset(packet: int) -> int:
@@ -97,7 +97,7 @@ def _segments(
             options = _opening(payload, scale, selective) if opens else b""
             options += _timestamps(clock.sent(seq, time), 0 if opens else clock.echo_back)
             head = _tcp(
-                here, there, ports,
+                sender, receiver, ports,
                 seq=FIRST_SENT + offset(seq),
                 ack=0 if opens else FIRST_SENT_BACK + 1,
                 flags=SYN if opens else ACK | PSH,
@@ -119,7 +119,7 @@ def _segments(
                 edges = (FIRST_SENT + offset(int(low)), FIRST_SENT + offset(int(high)))
                 options += struct.pack(">BBBBII", 1, 1, 5, 10, *edges)
             head = _tcp(
-                there, here, ports[2:] + ports[:2],
+                receiver, sender, ports[2:] + ports[:2],
                 seq=FIRST_SENT_BACK + (0 if opens else 1),
                 ack=FIRST_SENT + offset(seq),
                 flags=SYN | ACK if opens else ACK,
@@ -163,12 +163,12 @@ class _Clocks:
 
 def _datagrams(events: Any, spec: CBR, number: int) -> Iterator[tuple[float, bytes, int]]:
     """The packets of a CBR source."""
-    here, there = _addresses(number)
+    sender, receiver = _addresses(number)
     length = max(spec.packet_size - 28, 0)
     for time in events["time"][events["event"] == EVENTS.index("send")].tolist():
         ports = struct.pack(">HH", FIRST_PORT + number % 50000, PORT)
         head = ports + struct.pack(">HH", 8 + length, 0)  # no checksum, as RFC 768 allows
-        head = _ip(here, there, UDP, len(head) + length) + head
+        head = _ip(sender, receiver, UDP, len(head) + length) + head
         yield time, head, len(head) + length
 
 

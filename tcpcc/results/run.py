@@ -512,10 +512,10 @@ class Run:
             raise ScenarioError("the run has no events: simulate with trace=True")
         numbers = [int(number) for number in np.unique(self.events["flow"])]
         rows = {self.flows.index(name) for name in self.select(flows)}
-        kept = [number for number in numbers if self.row_of(number) in rows]
-        if not kept:
+        chosen = [number for number in numbers if self.row_of(number) in rows]
+        if not chosen:
             raise ScenarioError(f"flows = {flows!r}: the run has no trace of them: see trace=")
-        return kept
+        return chosen
 
     def row_of(self, number: int) -> int:
         """The row in `flows` of the connection with this number in `events`."""

@@ -87,8 +87,8 @@ def topology(
         ax: axes to draw on. Default: a new figure.
         names: names to show in place of those of nodes, controllers and queue disciplines.
     """
-    known = dict(names or {})
-    picture = _picture(net, known)
+    labels = dict(names or {})
+    picture = _picture(net, labels)
     with style():
         ax = ax or new_axes((WIDTH, topology_height(net)))
         for a, b, label in picture.lines:

@@ -67,12 +67,12 @@ class Distribution(Record):
 
         family = getattr(stats, self.name, None) if isinstance(self.name, str) else None
         if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
-            known = [
+            families = [
                 n
                 for n in dir(stats)
                 if isinstance(getattr(stats, n), stats.rv_continuous | stats.rv_discrete)
             ]
-            raise unknown("distribution", self.name, known)
+            raise unknown("distribution", self.name, families)
         allowed = [*_shapes(family), "loc"]
         if isinstance(family, stats.rv_continuous):
             allowed.append("scale")
@@ -200,8 +200,8 @@ def distribution(
             return Empirical(**spec) if "values" in spec else Distribution(**spec)
         if hasattr(spec, "dist") and hasattr(spec, "args") and hasattr(spec, "kwds"):
             places = [*_shapes(spec.dist), "loc", "scale"]
-            given = {**dict(zip(places, spec.args, strict=False)), **spec.kwds}
-            return Distribution(spec.dist.name, params={k: float(v) for k, v in given.items()})
+            arguments = {**dict(zip(places, spec.args, strict=False)), **spec.kwds}
+            return Distribution(spec.dist.name, params={k: float(v) for k, v in arguments.items()})
         if isinstance(spec, Sequence | np.ndarray) and not isinstance(spec, str):
             return Empirical([finite(name, value) for value in spec])
     except ScenarioError as error:

@@ -95,13 +95,13 @@ def spelled_out(workload: Workload, name: str, scenario: Scenario) -> list[Flow]
         raise ScenarioError(
             f"workload {name!r}: its connections share access links, but flows cannot"
         )
-    found = drawn(workload, name, scenario.seed, scenario.duration)
-    if len(found.packets) > len(found.start):
+    draws = drawn(workload, name, scenario.seed, scenario.duration)
+    if len(draws.packets) > len(draws.start):
         raise ScenarioError(
             f"workload {name!r}: has conversations of several items; a flow has one"
         )
     connections = workload.connections()
-    rows = zip(found.start.tolist(), found.kind.tolist(), found.packets.tolist(), strict=True)
+    rows = zip(draws.start.tolist(), draws.kind.tolist(), draws.packets.tolist(), strict=True)
     return [
         connections[kind].replace(start=start, stop=None, size=packets, name=f"{name}-{number}")
         for number, (start, kind, packets) in enumerate(rows)
@@ -115,16 +115,16 @@ def _sorted(all_of: Drawn, duration: float) -> Drawn:
     counts = np.diff(all_of.first)[order]
     places = np.repeat(all_of.first[:-1][order], counts) + _places(counts)
     first = np.concatenate([[0], np.cumsum(counts)])
-    found = Drawn(
+    in_order = Drawn(
         all_of.start[order],
         all_of.kind[order],
         first,
         all_of.packets[places],
         all_of.gap[places],
     )
-    for column in vars(found).values():  # `drawn` gives the same arrays to all
+    for column in vars(in_order).values():  # `drawn` gives the same arrays to all
         column.flags.writeable = False
-    return found
+    return in_order
 
 
 def _places(counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -76,8 +76,8 @@ def setting(
         needs: attribute of a loss recovery without which it has no effect.
     """
     checked = partial(check, **limits) if limits else check
-    known = {"check": checked, "source": source, "needs": needs}
-    return field(default=default, metadata=known)
+    metadata = {"check": checked, "source": source, "needs": needs}
+    return field(default=default, metadata=metadata)
 
 
 def as_given(name: str, value: Any) -> Any:
@@ -155,14 +155,14 @@ def named(target: C) -> C:
     signature = inspect.signature(call)
     parameters = [p for name, p in signature.parameters.items() if name != "self"]
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
     label = target.__name__
 
     @functools.wraps(call)
     def checked(*args: Any, **kwargs: Any) -> Any:
         for name in kwargs:
-            if name not in known and not takes_any:
-                raise unknown(f"setting of {label}", name, known, limit=len(known))
+            if name not in names and not takes_any:
+                raise unknown(f"setting of {label}", name, names, limit=len(names))
         try:
             return call(*args, **kwargs)
         except TypeError:
@@ -173,8 +173,8 @@ def named(target: C) -> C:
                     p.name for p in parameters if p.default is p.empty and p.name not in kwargs
                 ]
                 for name in kwargs:  # a misspelt required argument
-                    if name not in known and suggestion(name, missing):
-                        raise unknown(f"setting of {label}", name, known, limit=8) from None
+                    if name not in names and suggestion(name, missing):
+                        raise unknown(f"setting of {label}", name, names, limit=8) from None
                 raise ScenarioError(f"{label}: {wrong}") from None
             raise
 
@@ -198,14 +198,14 @@ def arguments(record: type) -> tuple[str, ...]:
 def _checks(record: type[Record]) -> tuple[tuple[str, Callable[..., Any], Any, Any], ...]:
     """Name and check of each setting, its default and what is kept of it: most settings have their
     default."""
-    found = []
+    checks = []
     for f in fields(record):
         if f.init:
             check, default = f.metadata["check"], record._defaults.get(f.name, MISSING)
-            found.append(
+            checks.append(
                 (f.name, check, default, default if default is MISSING else check(f.name, default))
             )
-    return tuple(found)
+    return tuple(checks)
 
 
 @functools.cache
@@ -236,17 +236,17 @@ class Record:
     def _keep(self, values: Mapping[str, Any]) -> None:
         """Checks each setting, then all together."""
         kind: Any = type(self)
-        given = {}
-        for name, check, default, kept in _checks(kind):
+        changed = {}
+        for name, check, default, stored in _checks(kind):
             value = values[name]
             if value is default:
-                value = kept
+                value = stored
             else:
-                given[name] = value
+                changed[name] = value
                 value = check(self._of + name, value)
             object.__setattr__(self, name, value)
         self._check()
-        units.look_for_units(*rates_and_delays(kind, given), self._of)
+        units.look_for_units(*rates_and_delays(kind, changed), self._of)
 
     def _check(self) -> None:
         """Conditions on several settings; may complete those that depend on others."""
@@ -272,10 +272,10 @@ class Record:
         Defaults that depend on a changed argument are recomputed: a link's name from its ends, a
         scenario's interval from its duration.
         """
-        kept = self.given()
-        for values in rates_and_delays(type(self), kept):
-            kept |= {name: units.Checked(value) for name, value in values.items()}
-        return type(self)(**{**kept, **changes})
+        settings = self.given()
+        for values in rates_and_delays(type(self), settings):
+            settings |= {name: units.Checked(value) for name, value in values.items()}
+        return type(self)(**{**settings, **changes})
 
     def _repr_html_(self) -> str:
         return html_tables.headed(type(self).__name__, "", html_tables.settings(self.given()))

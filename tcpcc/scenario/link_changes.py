@@ -197,7 +197,7 @@ def outage(net: Network, link: str, at: Quantity, until: Quantity) -> list[Chang
     Raises:
         ScenarioError: no such link, or an end that is not after the beginning.
     """
-    rates = {one.name: one.rate for one in net.links}
+    rates = {item.name: item.rate for item in net.links}
     if link not in rates:
         raise unknown("link", link, rates)
     begin, end = units.seconds(at, "at"), units.seconds(until, "until")

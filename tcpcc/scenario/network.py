@@ -79,12 +79,12 @@ def node_path(field: str, nodes: Sequence[Hashable]) -> tuple[str, ...]:
 
 
 def number_pairs(
-    field: str, values: object, known: Mapping[str, Param] | None = None
+    field: str, values: object, params: Mapping[str, Param] | None = None
 ) -> tuple[tuple[str, float], ...]:
     """A mapping or pairs of name and number as a sorted tuple of pairs.
 
     Args:
-        known: the parameters of these names; those that are flags may be true or false. Names that
+        params: the parameters of these names; those that are flags may be true or false. Names that
             are not known are left to the caller.
     """
     try:
@@ -93,7 +93,7 @@ def number_pairs(
         raise refuse(field, values, "a mapping of names to numbers") from None
     if not pairs:
         return ()
-    numbers = {k for k, param in known.items() if not isinstance(param, Flag)} if known else pairs
+    numbers = {k for k, param in params.items() if not isinstance(param, Flag)} if params else pairs
     checked = {
         text(field, k): float(v)
         if k not in numbers and isinstance(v, bool)
@@ -106,13 +106,13 @@ def number_pairs(
 def _queue_pairs(name: str, values: Numbers) -> tuple[tuple[str, float], ...]:
     """New parameters of a queue discipline. A change does not know its link's discipline: a name is
     a flag if it is one in any."""
-    known = None
+    by_name = None
     if isinstance(values, Mapping) and any(isinstance(v, bool) for v in values.values()):
         from tcpcc.queues.discipline import QUEUES
 
         params = [pair for queue in QUEUES.values() for pair in queue.params.items()]
-        known = dict(sorted(params, key=lambda pair: isinstance(pair[1], Flag)))
-    return number_pairs(name, values, known)
+        by_name = dict(sorted(params, key=lambda pair: isinstance(pair[1], Flag)))
+    return number_pairs(name, values, by_name)
 
 
 @record
@@ -254,12 +254,12 @@ class Network(Record):
     def _told(self) -> str:
         """The network's size and access links, in words."""
         nodes = {node for link in self.links for node in (link.src, link.dst)}
-        told = f"{len(nodes)} nodes, {len(self.links)} links"
+        words = f"{len(nodes)} nodes, {len(self.links)} links"
         if self.access is not None:
-            told += (
+            words += (
                 f"; each flow's access links: {self.access.rate:g} bit/s, {self.access.delay:g} s"
             )
-        return told
+        return words
 
     def _links_html(self) -> str:
         rows = [
@@ -359,9 +359,9 @@ def buffer_room(buffer: Quantity, unit: str) -> tuple[float, str]:
     """A buffer's size and its unit; a unit in the string overrides `unit`."""
     if unit not in ("packets", "bytes"):
         raise unknown("buffer_unit", unit, ("packets", "bytes"))
-    room, told = units.packets_or_bytes(buffer)
+    room, own_unit = units.packets_or_bytes(buffer)
     if isinstance(buffer, str) and math.isfinite(room):  # "inf" has no unit of its own
-        unit = told
+        unit = own_unit
     room = positive("buffer", room, unit, inf=True)
     if unit == "packets" and room < 1:
         raise refuse("buffer", buffer, "at least 1", unit)

@@ -218,12 +218,12 @@ def _recorded(link: Link) -> bool:
 def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
     """Every flow's name; the default is its controller's name and its number, from 1."""
     names: list[str] = []
-    seen: set[str] = set()
+    taken: set[str] = set()
     for number, flow in enumerate(flows, 1):
         name = flow.name or f"{flow.controller}{number}"
-        if name in seen:
+        if name in taken:
             raise ScenarioError(f"duplicate flow name {name!r}: give each flow its own")
-        seen.add(name)
+        taken.add(name)
         names.append(name)
     return names
 
@@ -245,10 +245,10 @@ def _expanded(
         n = senders.of(spec)
         for k in range(1, n + 1):
             start = spec.start + (spec.jitter * uniform(stream) if spec.jitter else 0.0)
-            one = name if spec.count == 1 else f"{name}.{k}"
+            numbered = name if spec.count == 1 else f"{name}.{k}"
             share = spec.count * k // n - spec.count * (k - 1) // n
             group = spec.group if spec.group is None or spec.count == 1 else f"{spec.group}.{k}"
-            yield spec._with(start=start, count=share, jitter=0.0, group=group), one, name
+            yield spec._with(start=start, count=share, jitter=0.0, group=group), numbered, name
 
 
 def _check_groups(flows: Iterable[Flow | CBR], names: list[str]) -> None:
@@ -267,7 +267,7 @@ def _check_groups(flows: Iterable[Flow | CBR], names: list[str]) -> None:
             )
         both = first.definition, flow.definition
         same = both[0] is both[1] and first.starts_by.name == flow.starts_by.name
-        if any(one.coupled for one in both) and not same:
+        if any(definition.coupled for definition in both) and not same:
             raise ScenarioError(
                 f"group {flow.group!r}: flows with controllers {both[0].name!r} and"
                 f" {both[1].name!r}: coupled flows need one controller and one slow start"
@@ -458,12 +458,12 @@ def _resolve_changes(
 
 def _flows_named(name: str, flows: list[ResolvedFlow]) -> tuple[int, ...]:
     """Places of the flows of a scenario's flow."""
-    found = tuple(k for k, flow in enumerate(flows) if name in (flow.owner, flow.name))
-    if not found:
+    places = tuple(k for k, flow in enumerate(flows) if name in (flow.owner, flow.name))
+    if not places:
         raise unknown("flow in change", name, [flow.owner for flow in flows])
-    if not all(flows[k].is_tcp for k in found):
+    if not all(flows[k].is_tcp for k in places):
         raise ScenarioError(f"change of flow {name!r}: a CBR source has no rwnd")
-    return found
+    return places
 
 
 class _Routes:

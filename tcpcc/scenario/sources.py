@@ -28,12 +28,12 @@ def definitions(scenario: Scenario) -> list[Definition]:
     uses, each once."""
     from tcpcc.transport.recovery import RECOVERIES
 
-    found: dict[Definition, None] = {}
+    used: dict[Definition, None] = {}
     for flow in _flows(scenario):
         controller = flow.definition
         recovery = RECOVERIES.find(flow.recovery or controller.recovery)
-        found |= dict.fromkeys((controller, flow.starts_by.rule, recovery))
-    return list(found | dict.fromkeys(link.queue.discipline for link in scenario.net.links))
+        used |= dict.fromkeys((controller, flow.starts_by.rule, recovery))
+    return list(used | dict.fromkeys(link.queue.discipline for link in scenario.net.links))
 
 
 def cite(scenario: Scenario | None, more: Iterable[str] = ()) -> str:
@@ -67,16 +67,16 @@ def cite(scenario: Scenario | None, more: Iterable[str] = ()) -> str:
 def bibliography() -> dict[str, str]:
     """The entries of ``references.bib`` by key."""
     text = files("tcpcc.scenario").joinpath("references.bib").read_text(encoding="utf-8")
-    found = re.finditer(r"^@\w+\{(.+?),\n.*?^\}\n", text, re.DOTALL | re.MULTILINE)
-    return {each[1]: each[0] for each in found}
+    entries = re.finditer(r"^@\w+\{(.+?),\n.*?^\}\n", text, re.DOTALL | re.MULTILINE)
+    return {entry[1]: entry[0] for entry in entries}
 
 
 def key_of(source: str) -> str | None:
     """The key of a source: the longest one with which it begins, in whole words, so that a section
     or a version may follow."""
     words = _slug(source)
-    known = [key for key in bibliography() if f"{words}-".startswith(f"{key}-")]
-    return max(known, key=len, default=None)
+    keys = [key for key in bibliography() if f"{words}-".startswith(f"{key}-")]
+    return max(keys, key=len, default=None)
 
 
 def _slug(source: str) -> str:
@@ -100,8 +100,8 @@ def _flows(scenario: Scenario) -> list[Flow]:
 
 def _used(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """What a scenario uses, in words, and its sources."""
-    for one in definitions(scenario):
-        yield f"{type(one).registry.kind} {one.name}", one.source
+    for definition in definitions(scenario):
+        yield f"{type(definition).registry.kind} {definition.name}", definition.source
     for flow in _flows(scenario):
         for setting in flow.transport.sources(flow.recovery or flow.definition.recovery):
             yield "sender", setting

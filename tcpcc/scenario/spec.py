@@ -120,12 +120,12 @@ class Scenario(Record):
     def _repr_html_(self) -> str:
         flows = []
         for resolved in self.resolve(expand=False).flows:
-            given = resolved.spec.given()
-            kind = given.pop("controller", "cbr")
-            many = given.pop("count", None)
-            params = ", ".join(f"{name}={value:g}" for name, value in given.pop("params", ()))
-            life = [given.pop(name, None) for name in ("start", "stop", "size")]
-            others = ", ".join(f"{k}={v!r}" for k, v in given.items() if k != "name")
+            settings = resolved.spec.given()
+            kind = settings.pop("controller", "cbr")
+            many = settings.pop("count", None)
+            params = ", ".join(f"{name}={value:g}" for name, value in settings.pop("params", ()))
+            life = [settings.pop(name, None) for name in ("start", "stop", "size")]
+            others = ", ".join(f"{k}={v!r}" for k, v in settings.items() if k != "name")
             flows.append((resolved.name, kind, many, *life, params, others))
         head = (
             "flow",
@@ -266,25 +266,25 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 """Types that JSON represents directly."""
 
 
-def _canonical(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+def _canonical(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
     """The value as plain JSON, with the defaults of controllers and queues written out.
 
-    `seen` has values and results by identity: flows share their transports.
+    `memo` has values and results by identity: flows share their transports.
     """
     from tcpcc.queues.discipline import QueueSpec
 
     if isinstance(value, float):
         return repr(value) if math.isinf(value) else value
-    if id(value) in seen:
-        return seen[id(value)][1]
+    if id(value) in memo:
+        return memo[id(value)][1]
     if isinstance(value, tuple):
-        return [_canonical(member, seen) for member in value]
+        return [_canonical(member, memo) for member in value]
     if is_dataclass(value):
         kind: type = type(value)
         plain = {name: getattr(value, name) for name in arguments(kind)}
         for name, setting in plain.items():
             if type(setting) not in _PLAIN:
-                plain[name] = _canonical(setting, seen)
+                plain[name] = _canonical(setting, memo)
         if isinstance(value, Flow):
             plain["params"] = value.definition.check(dict(value.params))
             plain["recovery"] = value.recovery or value.definition.recovery
@@ -292,8 +292,8 @@ def _canonical(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
             plain["params"] = value.rule.check(dict(value.params))
         if isinstance(value, QueueSpec):
             plain["params"] = value.discipline.check(dict(value.params))
-        seen[id(value)] = value, {"": kind.__name__, **plain}
-        return seen[id(value)][1]
+        memo[id(value)] = value, {"": kind.__name__, **plain}
+        return memo[id(value)][1]
     return value
 
 

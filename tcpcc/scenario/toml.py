@@ -161,35 +161,37 @@ def _workload(common: Mapping[str, Any], **table: Any) -> Workload:
     own = _table("transport", flow.pop("transport", {}))
     with _within("flow"):
         table["flow"] = Flow(**flow, transport={**common, **own})
-    given = table.pop("conversations", [])
+    conversations = table.pop("conversations", [])
     kinds = []
-    for number, kind in enumerate(given if isinstance(given, list) else [given], 1):
+    for number, kind in enumerate(
+        conversations if isinstance(conversations, list) else [conversations], 1
+    ):
         with _within(f"conversation {number}"):
             if isinstance(kind, str):
                 if kind not in _NAMED:
                     raise unknown("conversation", kind, [str(name) for name in _NAMED])
                 kinds.append(_NAMED[kind])
             else:
-                made = {k: v for k, v in _table("conversation", kind).items()}
-                kinds.append(Conversation(**made))
+                settings = {k: v for k, v in _table("conversation", kind).items()}
+                kinds.append(Conversation(**settings))
     return Workload(**{**table, "conversations": kinds})
 
 
 def _each(key: str, data: Mapping[str, Any], make: Callable[..., Any]) -> list[Any]:
     """`make` called with each table [[key]]; errors name the table's number, from 1."""
     tables = data.get(key, [])
-    made = []
+    records = []
     for number, table in enumerate(tables if isinstance(tables, list) else [tables], 1):
         with _within(f"{key} {number}"):
-            made.append(make(**_table(key, table)))
-    return made
+            records.append(make(**_table(key, table)))
+    return records
 
 
-def _only(kind: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+def _only(kind: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
     """Refuse a key that is not known; of several, one that is spelt like a known key."""
-    wrong = [key for key in table if key not in known]
+    wrong = [key for key in table if key not in allowed]
     if wrong:
-        raise unknown(kind, max(wrong, key=lambda key: bool(suggestion(key, known))), known)
+        raise unknown(kind, max(wrong, key=lambda key: bool(suggestion(key, allowed))), allowed)
 
 
 def _table(key: str, value: Any) -> Mapping[str, Any]:
@@ -241,9 +243,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Conversation) and value in CONVERSATIONS:
         return value.name
     if isinstance(value, Record):
-        given = value.given()
-        odd = doubtful(*rates_and_delays(type(value), given))
-        table = {k: _plain(v) for k, v in given.items()}
+        settings = value.given()
+        odd = doubtful(*rates_and_delays(type(value), settings))
+        table = {k: _plain(v) for k, v in settings.items()}
         table |= {k: f"{number!r} {unit}" for k, (number, unit, _) in odd.items()}
         for pairs in ("params", "queue"):  # of a Flow, of a Change
             if isinstance(getattr(value, pairs, None), tuple) and pairs in table:

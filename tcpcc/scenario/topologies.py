@@ -184,10 +184,10 @@ def _base_rtt(delays: Sequence[Quantity], access_delay: Quantity | None) -> floa
 
 def _room(buffer: Any, rate: Quantity, rtt: float) -> Any:
     """A buffer, with one in BDP as whole bytes."""
-    found = BDP.fullmatch(buffer) if isinstance(buffer, str) else None
-    if found is None:
+    match = BDP.fullmatch(buffer) if isinstance(buffer, str) else None
+    if match is None:
         return buffer
-    amount = float(found[1]) * bits_per_second(rate) * rtt / 8
+    amount = float(match[1]) * bits_per_second(rate) * rtt / 8
     return f"{round(positive('buffer', amount, 'bytes'))} B"
 
 

@@ -80,13 +80,15 @@ class SlowStart(Record):
         params: Numbers = (),
         **more_params: float | bool,
     ) -> None:
-        known = _slow_start_rule(name).params if params or more_params else {}
-        given = number_pairs(
-            "slow_start", {**dict(number_pairs("params", params, known)), **more_params}, known
+        declared = _slow_start_rule(name).params if params or more_params else {}
+        pairs = number_pairs(
+            "slow_start",
+            {**dict(number_pairs("params", params, declared)), **more_params},
+            declared,
         )
-        self._store(name=name, params=given)
-        if name != STANDARD or given:  # avoids an import for the default
-            self.rule.check(dict(given))
+        self._store(name=name, params=pairs)
+        if name != STANDARD or pairs:  # avoids an import for the default
+            self.rule.check(dict(pairs))
 
     @property
     def rule(self) -> StartUp:
@@ -150,7 +152,7 @@ def _pairs(name: str, values: Any, shape: str, least: int) -> Sequence[Sequence[
     """The values, if they are at least so many pairs."""
     lists = [values, *values] if isinstance(values, Sequence) else [values]
     if (
-        any(isinstance(each, str) or not isinstance(each, Sequence) for each in lists)
+        any(isinstance(item, str) or not isinstance(item, Sequence) for item in lists)
         or any(len(pair) != 2 for pair in values)
         or len(values) < least
     ):
@@ -310,8 +312,8 @@ class Flow(Record):
         for keyword in more_params:
             if keyword not in algorithm.params:
                 raise _unknown_keyword(keyword, algorithm)
-        given = {**dict(number_pairs("params", params, algorithm.params)), **more_params}
-        pairs = number_pairs("params", given, algorithm.params)
+        numbers = {**dict(number_pairs("params", params, algorithm.params)), **more_params}
+        pairs = number_pairs("params", numbers, algorithm.params)
         algorithm.check(dict(pairs))
         _check_defaults(algorithm)
         self._store(_instance=None if isinstance(controller, str) else algorithm)
@@ -348,10 +350,10 @@ class Flow(Record):
         """Each name is a real number of the controller's state, or of its slow-start rule's."""
         from tcpcc.slow_start.start_up import composed
 
-        known = composed(self.definition, self.starts_by.rule).numbers
+        states = composed(self.definition, self.starts_by.rule).numbers
         for name in names:
-            if name not in known:
-                raise unknown(f"record of controller {self.controller!r}", name, known)
+            if name not in states:
+                raise unknown(f"record of controller {self.controller!r}", name, states)
 
     @classmethod
     def linux(

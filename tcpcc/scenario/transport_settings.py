@@ -176,14 +176,14 @@ class Transport(Record):
         """The RFCs of the settings that are in effect with the loss recovery of this name."""
         from tcpcc.transport.recovery import RECOVERIES
 
-        known = RECOVERIES.find(recovery)
-        found = [
+        definition = RECOVERIES.find(recovery)
+        rfcs = [
             f.metadata["source"]
             for f in fields(self)
             if getattr(self, f.name)
-            and (not f.metadata["needs"] or getattr(known, f.metadata["needs"]))
+            and (not f.metadata["needs"] or getattr(definition, f.metadata["needs"]))
         ]
-        return [source for source in (*found, _ECN[self.ecn]) if source]
+        return [source for source in (*rfcs, _ECN[self.ecn]) if source]
 
     @classmethod
     def ns2(cls, **changes: Any) -> Transport:

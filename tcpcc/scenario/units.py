@@ -101,9 +101,9 @@ def doubtful(
 def look_for_units(rates: Mapping[str, Any], delays: Mapping[str, Any], of: str = "") -> None:
     """Warn if units are probably missing; `of` stands before the names."""
     if (rates or delays) and (odd := doubtful(rates, delays)):
-        told = ", ".join(f"{of}{name} = {v:g} {unit}" for name, (v, unit, _) in odd.items())
+        text = ", ".join(f"{of}{name} = {v:g} {unit}" for name, (v, unit, _) in odd.items())
         write = ", ".join(f'"{v:g} {meant}"' for v, _, meant in odd.values())
-        warn(f"{told}: are units missing? write {write}")
+        warn(f"{text}: are units missing? write {write}")
 
 
 def rate(value: Quantity, field: str = "rate") -> float:

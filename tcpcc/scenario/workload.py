@@ -154,8 +154,8 @@ class Workload(Record):
 
     def connections(self) -> tuple[Flow, ...]:
         """The flow that describes the connections of each kind of conversation."""
-        made = []
+        flows = []
         for kind in self.conversations:
             own = {"packet_size": kind.packet_size, "header": kind.header}
-            made.append(self.flow.replace(**{k: v for k, v in own.items() if v is not None}))
-        return tuple(made)
+            flows.append(self.flow.replace(**{k: v for k, v in own.items() if v is not None}))
+        return tuple(flows)

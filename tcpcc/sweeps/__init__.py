@@ -234,9 +234,9 @@ def _table(
             if not isinstance(run, Run):
                 failed[index] = run
                 continue
-            found = {"run": run} if keep == "runs" else _measure(keep, run)
-            _no_axis(found.keys() & rows[index].keys())
-            measured[index] = {**rows[index], **found}
+            values = {"run": run} if keep == "runs" else _measure(keep, run)
+            _no_axis(values.keys() & rows[index].keys())
+            measured[index] = {**rows[index], **values}
     except KeyboardInterrupt:
         text = interruption_text(len(measured), len(rows), cache)
         raise SweepInterrupted(text, table()) from None
@@ -270,15 +270,15 @@ def _measure(metrics: Metric | Mapping[str, Metric], run: Run) -> dict[str, Any]
     return columns
 
 
-def _parts(found: Any) -> dict[str, Any]:
+def _parts(result: Any) -> dict[str, Any]:
     """A metric's numbers by name; a single number has the name ""."""
-    if hasattr(found, "to_series") and getattr(found, "ndim", None) == 1:  # DataArray
-        found = found.to_series()
-    if hasattr(found, "_asdict"):  # named tuple
-        found = found._asdict()
-    if hasattr(found, "items"):  # mapping or Series
-        return {str(key): value for key, value in found.items()}
-    return {"": found.item() if hasattr(found, "item") else found}
+    if hasattr(result, "to_series") and getattr(result, "ndim", None) == 1:  # DataArray
+        result = result.to_series()
+    if hasattr(result, "_asdict"):  # named tuple
+        result = result._asdict()
+    if hasattr(result, "items"):  # mapping or Series
+        return {str(key): value for key, value in result.items()}
+    return {"": result.item() if hasattr(result, "item") else result}
 
 
 def _made(make: Make, points: Sequence[dict[str, Any]]) -> Iterator[Scenario]:
@@ -313,13 +313,13 @@ def _means(
         with bar(total, progress, title, unit="scenario") as shown:
             for begin, model in zip(itertools.count(0, len(points)), models, strict=False):
                 cases = _made(make, points)
-                for indices, found in means_of_all(cases, model, after, jobs, options, settings):
+                for indices, result in means_of_all(cases, model, after, jobs, options, settings):
                     shown.update(len(indices))
                     places = [begin + index for index in indices]
-                    if isinstance(found, Exception):
-                        failed |= dict.fromkeys(places, found)
+                    if isinstance(result, Exception):
+                        failed |= dict.fromkeys(places, result)
                     else:
-                        table.add(places, *found)
+                        table.add(places, *result)
     except KeyboardInterrupt:
         text = interruption_text(int(table.known.sum()), total, settings["cache"])
         raise SweepInterrupted(text, table.dataset(**attrs)) from None

@@ -126,9 +126,11 @@ class Simulations:
         self._models = [model] * len(self._scenarios) if isinstance(model, str) else list(model)
         first: dict[Any, int] = {}
         self._same: dict[int, list[int]] = {}  # equal simulations, by the index of the first
-        for index, (scenario, one) in enumerate(zip(self._scenarios, self._models, strict=True)):
+        for index, (scenario, model_name) in enumerate(
+            zip(self._scenarios, self._models, strict=True)
+        ):
             # equal scenarios may have different controllers of one name
-            identity = scenario, one, tuple(map(id, definitions(scenario)))
+            identity = scenario, model_name, tuple(map(id, definitions(scenario)))
             self._same.setdefault(first.setdefault(identity, index), []).append(index)
         self._places: dict[int, Path | None] = dict.fromkeys(self._same)
         if cache is not None:
@@ -283,7 +285,7 @@ class Simulations:
         else:  # so that the loss of a worker loses one part
             part = PART * effective_n_jobs(self._jobs)
             parts = iter(lambda: list(itertools.islice(jobs, part)), [])
-            self._work = (result for each in parts for result in parallel(each))
+            self._work = (result for chunk in parts for result in parallel(chunk))
 
 
 def _lost(error: Exception) -> TcpccError:
@@ -428,8 +430,8 @@ def _unpacked(packed: Packed, process: int) -> Scenario:
 @lru_cache(maxsize=64)
 def _definitions_in(registered: bytes) -> list[Definition]:
     """The same objects for all scenarios with them, since models keep what they have compiled."""
-    found: list[Definition] = pickle.loads(registered)
-    return found
+    loaded: list[Definition] = pickle.loads(registered)
+    return loaded
 
 
 def _registered(scenario: Scenario) -> list[Definition]:
@@ -448,8 +450,8 @@ def _cache_name(
     for name, value in options.items():
         if not isinstance(value, plain):
             raise refuse(name, value, "a number, a string or None when runs are cached")
-    given = encoded(tuple(sorted(options.items())))
-    return digest(_code_digest(), _fingerprint(scenario, codes), model, given)[:32]
+    settings = encoded(tuple(sorted(options.items())))
+    return digest(_code_digest(), _fingerprint(scenario, codes), model, settings)[:32]
 
 
 def _fingerprint(scenario: Scenario, codes: dict[int, bytes]) -> str:
@@ -478,7 +480,7 @@ _WORDS = ("summary", "source")  # text for readers, which does not change the re
 def _code_digest() -> str:
     """Hash of the package's source: an edited engine must not load old runs."""
     parts: list[bytes | str] = []
-    here = Path(__file__).parent
-    for file in sorted(here.rglob("*.py")):
-        parts += [file.relative_to(here).as_posix(), file.read_bytes()]
+    package = Path(__file__).parent
+    for file in sorted(package.rglob("*.py")):
+        parts += [file.relative_to(package).as_posix(), file.read_bytes()]
     return digest(*parts)

@@ -167,8 +167,8 @@ def _of_fluid(
     from tcpcc.models.fluid.fluid_batch import integrate_all
     from tcpcc.models.fluid.fluid_read_out import columns_by_name
 
-    given = {name: value for name, value in options.items() if name != "force"}
-    for name in given.keys() - set(MODELS["fluid"].options):
+    settings = {name: value for name, value in options.items() if name != "force"}
+    for name in settings.keys() - set(MODELS["fluid"].options):
         raise unknown("option of the fluid model", name, MODELS["fluid"].options)
 
     def means_of(world: Any, cases: Any, of: Any) -> Found:
@@ -176,7 +176,7 @@ def _of_fluid(
         means, names = _over_time(series, rows, world.scenario.interval, after)
         return means, (names, [link.name for link in world.resolved.links if link.record])
 
-    return integrate_all(scenarios, means_of, jobs, **given)
+    return integrate_all(scenarios, means_of, jobs, **settings)
 
 
 SERIES = (
@@ -210,13 +210,13 @@ def _over_time(
         np.add.at(totals.T, entry, of_rows.T)
         return totals
 
-    def added(name: str, each: np.ndarray | float = 1.0) -> np.ndarray:
-        return total(late(name).sum(axis=1) * each)
+    def added(name: str, factor: np.ndarray | float = 1.0) -> np.ndarray:
+        return total(late(name).sum(axis=1) * factor)
 
     def mean(name: str) -> np.ndarray:
         values = mean_of_known(late(name), axis=1)
-        known = np.isfinite(values)
-        return total(np.where(known, values * counts, 0.0)) / total(known * counts)
+        finite = np.isfinite(values)
+        return total(np.where(finite, values * counts, 0.0)) / total(finite * counts)
 
     queue = late("queue")
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -57,28 +57,32 @@ class Slider:
 
 def sliders(link: Link) -> list[Slider]:
     """The sliders of a bottleneck; none for what is unlimited."""
-    found = []
+    all_sliders = []
     if math.isfinite(link.rate):
         scale, unit = rate_unit(link.rate)
         rate = _plain(link.rate / scale)
-        found.append(Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), True))
+        all_sliders.append(
+            Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), True)
+        )
     ms = _plain(1e3 * link.delay)
     low, high = (ms / 10, ms * 10) if ms > 0 else (0.0, 100.0)
-    found.append(Slider("delay", "Delay, one way", "ms", ms, low, high, (1.0, 1e3), log=ms > 0))
+    all_sliders.append(
+        Slider("delay", "Delay, one way", "ms", ms, low, high, (1.0, 1e3), log=ms > 0)
+    )
     if math.isfinite(link.buffer):
         in_packets = link.buffer_unit == "packets"
         kilo = 1.0 if in_packets or link.buffer < 1e4 else 1e3
         room = _plain(link.buffer / kilo)
         low = max(math.ceil(room / 20), 1.0) if in_packets else room / 20
         unit = link.buffer_unit if kilo == 1 else "kB"
-        found.append(
+        all_sliders.append(
             Slider("buffer", "Buffer", unit, room, low, max(room * 20, 20.0), (kilo, 1.0),
                    log=True, step=float(in_packets))
         )  # fmt: skip
     loss = _plain(100 * link.loss)
     high = max(LARGEST_LOSS, min(2 * loss, 99.0))
-    found.append(Slider("loss", "Random loss", "%", loss, 0.0, high, (1.0, 100.0), step=0.01))
-    return found
+    all_sliders.append(Slider("loss", "Random loss", "%", loss, 0.0, high, (1.0, 100.0), step=0.01))
+    return all_sliders
 
 
 def _plain(value: float) -> float:
@@ -96,15 +100,15 @@ def parameters(queue: QueueSpec) -> list[Slider]:
     ]
 
 
-def checked(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
+def checked(names: Sequence[str], allowed: Sequence[str], field: str) -> tuple[str, ...]:
     """`names` without repetitions.
 
     Raises:
-        ScenarioError: a name that is not in `known`.
+        ScenarioError: a name that is not in `allowed`.
     """
     for name in names:
-        if name not in known:
-            raise unknown(field, name, known)
+        if name not in allowed:
+            raise unknown(field, name, allowed)
     return tuple(dict.fromkeys(names))
 
 
@@ -124,10 +128,10 @@ def with_single_flows(scenario: Scenario) -> Scenario:
     for flow in flows:
         if flow.spec.group is not None:
             raise ScenarioError(f"flow {flow.name!r}: group: a page has single flows only")
-    link = bottleneck(scenario.net)
-    if not (link.record or (link.record is None and math.isfinite(link.buffer))):
+    narrowest = bottleneck(scenario.net)
+    if not (narrowest.record or (narrowest.record is None and math.isfinite(narrowest.buffer))):
         net = scenario.net
-        links = [one.replace(record=True) if one is link else one for one in net.links]
+        links = [link.replace(record=True) if link is narrowest else link for link in net.links]
         scenario = scenario.replace(net=net.replace(links=links))
     return scenario.replace(
         flows=[
@@ -173,22 +177,22 @@ def with_value(scenario: Scenario, name: str, value: float) -> Scenario:
 
     Rate and delay also change in the reverse direction if they are equal there.
     """
-    link = bottleneck(scenario.net)
+    narrowest = bottleneck(scenario.net)
 
-    def change(one: Link, back: bool) -> dict[str, Any]:
+    def change(link: Link, back: bool) -> dict[str, Any]:
         if name == "buffer":
-            return {} if back else {"buffer": value, "buffer_unit": one.buffer_unit}
+            return {} if back else {"buffer": value, "buffer_unit": link.buffer_unit}
         if name == "loss":
             return {} if back else {"loss": value}
-        return {name: value} if getattr(one, name) == getattr(link, name) else {}
+        return {name: value} if getattr(link, name) == getattr(narrowest, name) else {}
 
     return _with_link(scenario, change)
 
 
 def _with_link(scenario: Scenario, change: Callable[[Link, bool], dict[str, Any]]) -> Scenario:
-    link = bottleneck(scenario.net)
+    narrowest = bottleneck(scenario.net)
     links = []
-    for one in scenario.net.links:
-        back = (one.src, one.dst) == (link.dst, link.src)
-        links.append(one.replace(**change(one, back)) if one is link or back else one)
+    for link in scenario.net.links:
+        back = (link.src, link.dst) == (narrowest.dst, narrowest.src)
+        links.append(link.replace(**change(link, back)) if link is narrowest or back else link)
     return scenario.replace(net=scenario.net.replace(links=links))

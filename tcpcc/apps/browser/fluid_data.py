@@ -144,36 +144,36 @@ class FluidData(ModelData):
         """Changes of links and receive windows: time, numbers to be written, and if delays in steps
         depend on it the link's number with its new rate and delays."""
         world: FluidWorld = self.worlds[0].world
-        at, found = self.atlas.shared, []
+        at, changes = self.atlas.shared, []
         links = list(world.resolved.links)
         for change in world.resolved.changes:
             spec, index = change.spec, change.link
-            one: dict[str, Any] = {"at": spec.at, "writes": []}
-            found.append(one)
+            entry: dict[str, Any] = {"at": spec.at, "writes": []}
+            changes.append(entry)
             if spec.rwnd is not None:
                 for i in change.flows:
                     row = at["flows"] + i * r.FLOW.itemsize
-                    one["writes"].append((row + offset(r.FLOW, "next_rwnd"), spec.rwnd, False))
-                    one["writes"].append((at["acts_at"] + 8 * i, 0, True))
+                    entry["writes"].append((row + offset(r.FLOW, "next_rwnd"), spec.rwnd, False))
+                    entry["writes"].append((at["acts_at"] + 8 * i, 0, True))
                 continue
             row = at["links"] + world.place[index] * r.QUEUE.itemsize
             for name, value in (("rate", spec.rate), ("loss", spec.loss), ("limit", spec.buffer)):
                 if value is not None:
-                    one["writes"].append((row + offset(r.QUEUE, name), value, False))
+                    entry["writes"].append((row + offset(r.QUEUE, name), value, False))
             for name, value in dict(spec.queue).items():
                 params = world.queues[index].params.dtype
                 where = at[f"queues.{index}.params"] + offset(params, name)
-                one["writes"].append((where, value, False))
+                entry["writes"].append((where, value, False))
             new = {n: getattr(spec, n) for n in ("rate", "delay", "jitter")}
             if spec.rate == 0:
                 del new["rate"]
             links[index] = links[index]._with(**{n: v for n, v in new.items() if v is not None})
             if any(getattr(spec, name) is not None for name in ("delay", "jitter", "rate")):
-                one |= {
+                entry |= {
                     "link": index, "rate": new.get("rate"), "delay": new["delay"],
                     "extra": _extra(links[index]), "longer": spec.delay or 0.0,
                 }  # fmt: skip
-        return found
+        return changes
 
 
 def _extra(link: Any) -> float:
@@ -194,17 +194,17 @@ def check_fluid(choices: Choices) -> None:
         for slider in choices.sliders()
         if slider.name == "rate"
     ]
-    kept = queueing_links(choices.scenario.resolve())
+    queueing = queueing_links(choices.scenario.resolve())
     for scenario in choices.scenarios():
         apart = scenario
         for i, flow in enumerate(scenario.flows):
             if "starts" in choices.controls and not isinstance(flow, CBR):
                 apart = control.with_start(apart, i, float(i))
         for start, chosen in product((scenario, apart), product(*ends)):
-            one = start
+            varied = start
             for name, value in chosen:
-                one = control.with_value(one, name, value)
-            if queueing_links(one.resolve()) != kept:
+                varied = control.with_value(varied, name, value)
+            if queueing_links(varied.resolve()) != queueing:
                 raise ScenarioError(
                     "fluid = True: must be False, or 'rate' and 'starts' not be among the controls:"
                     " at some of their values another link has a queue"

@@ -65,8 +65,8 @@ class Snapshot:
     def __init__(self, world: Any, rooms: Rooms = PACKETS) -> None:
         self.world, self.rooms = world, rooms
         # an empty array may begin where another one does: a pointer there leads to the other one
-        found = sorted(arrays_of(world), key=lambda x: (x[1].ctypes.data, x[1].nbytes))
-        self.arrays = dict(found)
+        arrays = sorted(arrays_of(world), key=lambda x: (x[1].ctypes.data, x[1].nbytes))
+        self.arrays = dict(arrays)
         self._names = list(self.arrays)
         self._begins = np.array([a.ctypes.data for a in self.arrays.values()])
         self._ends = self._begins + np.array([a.nbytes for a in self.arrays.values()])
@@ -75,10 +75,10 @@ class Snapshot:
         self.own = []
         senders = senders_of(self)
         for i in range(len(world.flows)):
-            mine = self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
-            self.own.append(mine if i in senders else [])
+            names = self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
+            self.own.append(names if i in senders else [])
             if i not in senders:
-                self._rename({name: f"flow {i}: {k}" for k, name in enumerate(mine)})
+                self._rename({name: f"flow {i}: {k}" for k, name in enumerate(names)})
 
     def _rename(self, new: Mapping[str, str]) -> None:
         """Other names of some arrays, which do not depend on the senders."""
@@ -88,14 +88,14 @@ class Snapshot:
     def _reached(self, arrays: Sequence[np.ndarray], of: str | tuple[str, ...]) -> list[str]:
         """Names that begin with `of`, of the arrays that pointers in `arrays` lead to; and of those
         that pointers in these lead to."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         waiting = list(arrays)
         while waiting:
             for name in self.pointers(words_of(waiting.pop(0)))[1]:
-                if name.startswith(of) and name not in found and not self.rooms.later.match(name):
-                    found[name] = None
+                if name.startswith(of) and name not in names and not self.rooms.later.match(name):
+                    names[name] = None
                     waiting.append(self.arrays[name])
-        return list(found)
+        return list(names)
 
     def pointers(self, words: NDArray[np.int64]) -> tuple[NDArray[Any], list[str], NDArray[Any]]:
         """Places of pointers among `words`, the names of their arrays, the offsets in these."""
@@ -184,12 +184,12 @@ class Atlas:
     def later(self, world: Snapshot, i: int | None = None) -> dict[str, list[tuple[int, int]]]:
         """Pointers to arrays that the page makes, of flow `i`, or those that belong to no sender:
         by name of the array, the addresses of the pointers and the offsets that they lead to."""
-        found: dict[str, list[tuple[int, int]]] = {}
+        pointers: dict[str, list[tuple[int, int]]] = {}
         for at, array in self._pieces(world, i):
             for k, name, offset in zip(*world.pointers(words_of(array)), strict=True):
                 if world.rooms.later.match(name):
-                    found.setdefault(name, []).append((at + 8 * int(k), int(offset)))
-        return found
+                    pointers.setdefault(name, []).append((at + 8 * int(k), int(offset)))
+        return pointers
 
     def _pieces(self, world: Snapshot, i: int | None = None) -> Iterator[tuple[int, np.ndarray]]:
         """Addresses and arrays: rows of flow `i` and what belongs to it, or all else."""
@@ -212,12 +212,12 @@ class Atlas:
         places: Mapping[str, int],
     ) -> None:
         words = words_of(array)
-        found, names, offsets = world.pointers(words)
+        indices, names, offsets = world.pointers(words)
         is_later = np.array([bool(world.rooms.later.match(name)) for name in names], bool)
-        words[found] = np.array([places.get(name, 0) for name in names], np.int64) + offsets
-        words[found[is_later]] = 0
-        known = np.sort(rule_addresses())
-        nearest = known.take(np.searchsorted(known, words), mode="clip")
+        words[indices] = np.array([places.get(name, 0) for name in names], np.int64) + offsets
+        words[indices[is_later]] = 0
+        addresses = np.sort(rule_addresses())
+        nearest = addresses.take(np.searchsorted(addresses, words), mode="clip")
         for k in np.flatnonzero(words == nearest):
             words[k] = self.rules.setdefault(int(words[k]), RULES.first + len(self.rules))
         raw = words.tobytes()[: array.nbytes]

@@ -100,7 +100,7 @@ class ModelData:
     def __init__(self, choices: Choices, code: Code) -> None:
         self.choices, self.code, snapshot = choices, code, self.snapshot
         self.scenarios = choices.scenarios()
-        self.worlds = worlds = [snapshot(one) for one in self.scenarios]
+        self.worlds = worlds = [snapshot(scenario) for scenario in self.scenarios]
         self.senders = senders_of(worlds[0])
         of_controllers = (
             [snapshot(self._all_with(c)) for c in choices.controllers]
@@ -176,7 +176,7 @@ class ModelData:
         some = slider.in_model(slider.value or slider.high)
         values = LOSSES if slider.name == "loss" else [some * probe for probe in PROBES]
         before = np.frombuffer(image, np.int64)
-        found: list[tuple[int, float]] = []
+        patches: list[tuple[int, float]] = []
         worlds = [
             self.snapshot(control.with_value(self.scenarios[k], slider.name, value))
             for value in values
@@ -193,8 +193,8 @@ class ModelData:
                 raise ScenarioError(
                     f"{slider.name}: this network's memory depends on it; leave it out of controls"
                 )
-            found.append((FIRST + 8 * int(place), ratios[0]))
-        return found
+            patches.append((FIRST + 8 * int(place), ratios[0]))
+        return patches
 
     def _params(self, world: Snapshot, queue: QueueSpec) -> list[int]:
         """Addresses of the discipline's parameters."""
@@ -210,10 +210,10 @@ class ModelData:
         named = [f"link {link.name}: {use}" for link in of.resolved.links for use in _USES]
         named += [f"flow {flow.name}: controller" for flow in of.resolved.flows]
         named += ["fluid"]
-        known = {tuple(_words(of.scenario.seed, name)): name for name in named}
+        by_words = {tuple(_words(of.scenario.seed, name)): name for name in named}
         places = self.atlas.address_of(world, i)
         names = world.own[i] if i is not None else self.atlas.shared
-        found = []
+        entries = []
         for name in names:
             array = world.arrays.get(name)
             if array is None or "mrg0" not in (array.dtype.names or ()):
@@ -222,9 +222,9 @@ class ModelData:
                 words = tuple(int(row[field]) for field, _ in streams.STREAM_FIELDS)
                 if any(words):
                     at = places[name] + j * array.itemsize + offset(array.dtype, "mrg0")
-                    number = streams.entropy(known[words])
-                    found.append((at, [number >> 32 * k & 2**32 - 1 for k in range(4)]))
-        return found
+                    number = streams.entropy(by_words[words])
+                    entries.append((at, [number >> 32 * k & 2**32 - 1 for k in range(4)]))
+        return entries
 
 
 _USES = ("random loss", "queue", "jitter", "fluid")

@@ -36,7 +36,7 @@ def page(data: PageData, title: str | None = None) -> str:
         "sizes": json.dumps([len(part) for part in data.parts], separators=(",", ":")),
         "parts": base64.b64encode(zlib.compress(b"".join(data.parts), 9)).decode(),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: content[found[1]], _file("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: content[match[1]], _file("page.html"))
 
 
 def plain(value: Any) -> Any:

@@ -74,8 +74,8 @@ class FlowTrace:
         events = _events_of(run, name)
         if events is None:
             columns = {n: of_flow[n].values.astype(float) for n in ("cwnd", "ssthresh", "rtt")}
-            known = np.isfinite(columns["cwnd"])
-            trace = cls(bins[known], {k: v[known] for k, v in columns.items()})
+            finite = np.isfinite(columns["cwnd"])
+            trace = cls(bins[finite], {k: v[finite] for k, v in columns.items()})
         else:
             trace = cls._of_events(events)
         arrived = of_flow["delivered"].values

@@ -198,8 +198,8 @@ def _read(path: Path) -> Run:
                 reader = "read_tcp_info"
             run: Run = getattr(traces, reader)(path)
             return run
-    known = [".nc", ".csv", *(suffix for suffixes in READERS.values() for suffix in suffixes)]
-    raise ScenarioError(f"trace {path}: must end in {', '.join(known)}")
+    endings = [".nc", ".csv", *(suffix for suffixes in READERS.values() for suffix in suffixes)]
+    raise ScenarioError(f"trace {path}: must end in {', '.join(endings)}")
 
 
 def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:

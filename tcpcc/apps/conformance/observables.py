@@ -172,7 +172,7 @@ def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Reading:
     else:
         first, stop = np.searchsorted(trace.time, [look.after, look.before])
         spans = [(int(first), int(stop))]
-    times, found = [], []
+    times, readings = [], []
     for first, stop in spans:
         inside = np.arange(first, stop)
         inside = inside[trace.time[inside] >= trace.time[first] + skip] if stop > first else inside
@@ -181,8 +181,8 @@ def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Reading:
             ratios = values[inside] / scale[inside]
             place = TAKES[take](ratios)
             times.append(float(trace.time[inside[place]]))
-            found.append(float(ratios[place]))
-    return Reading(times, found)
+            readings.append(float(ratios[place]))
+    return Reading(times, readings)
 
 
 # States.
@@ -203,9 +203,9 @@ def next_mode(look: Look) -> Reading:
 @observable(needs="mode", takes="after before")
 def visits(look: Look) -> Reading:
     """Number of visits to `mode` that begin between two times."""
-    found = look.visits
-    time = float(look.trace.time[found[-1][0]]) if found else min(look.before, look.path.duration)
-    return _one(time, float(len(found)))
+    spans = look.visits
+    time = float(look.trace.time[spans[-1][0]]) if spans else min(look.before, look.path.duration)
+    return _one(time, float(len(spans)))
 
 
 @observable(needs="mode", takes="after before per")
@@ -229,9 +229,9 @@ def time_in_mode(look: Look) -> Reading:
 def time_between(look: Look) -> Reading:
     """Time from the end of each visit to `mode` to the beginning of the next, s."""
     trace = look.trace
-    found = look.visits
-    times = [float(trace.time[a]) for a, _ in found[1:]]
-    gaps = [float(trace.time[b[0]] - trace.time[a[1]]) for a, b in pairwise(found)]
+    spans = look.visits
+    times = [float(trace.time[a]) for a, _ in spans[1:]]
+    gaps = [float(trace.time[b[0]] - trace.time[a[1]]) for a, b in pairwise(spans)]
     return Reading(times, gaps)
 
 
@@ -257,9 +257,9 @@ def throughput(look: Look) -> Reading:
 def share(look: Look) -> Reading:
     """Share of the flow in the packets that all flows deliver between two times."""
     amounts = []
-    for each in look.traces:
-        _needs_delivered(each)
-        amounts.append(float(np.diff(each.total_delivered([look.after, look.before]))[0]))
+    for trace in look.traces:
+        _needs_delivered(trace)
+        amounts.append(float(np.diff(trace.total_delivered([look.after, look.before]))[0]))
     if len(amounts) < 2:
         raise NotInTraceError("other flows")
     return _one(look.before, amounts[look.flow] / max(sum(amounts), 1.0))
@@ -313,12 +313,12 @@ def retransmitted(look: Look) -> Reading:
 @observable(takes="after before")
 def timeouts(look: Look) -> Reading:
     """Number of retransmission timeouts between two times."""
-    found = look.trace.timeouts
-    if found is None:
+    times = look.trace.timeouts
+    if times is None:
         raise NotInTraceError("timeouts")
-    found = found[(found > look.after) & (found <= look.before)]
-    time = float(found[0]) if len(found) else min(look.before, look.path.duration)
-    return _one(time, float(len(found)))
+    times = times[(times > look.after) & (times <= look.before)]
+    time = float(times[0]) if len(times) else min(look.before, look.path.duration)
+    return _one(time, float(len(times)))
 
 
 @observable(needs="after before", takes="per")
@@ -351,16 +351,16 @@ def _recoveries(trace: FlowTrace, after: float, before: float) -> list[tuple[flo
     """Beginning, s, and RTT, s, of each recovery: a retransmission with none in an RTT before."""
     _needs_sends(trace)
     rtt = column(trace, "rtt")
-    known = ~np.isnan(rtt)
-    found: list[tuple[float, float]] = []
+    finite = ~np.isnan(rtt)
+    recoveries: list[tuple[float, float]] = []
     last = -math.inf
     for time in trace.sent_at[trace.again]:
-        place = int(np.searchsorted(trace.time[known], time)) - 1
-        now = float(rtt[known][max(place, 0)])
+        place = int(np.searchsorted(trace.time[finite], time)) - 1
+        now = float(rtt[finite][max(place, 0)])
         if after <= time < before and time - last > now:
-            found.append((float(time), now))
+            recoveries.append((float(time), now))
         last = float(time)
-    return found
+    return recoveries
 
 
 @observable(needs="after", takes="before")
@@ -408,34 +408,34 @@ def falls(
     are one.
     """
     window = column(trace, "cwnd")
-    known = ~np.isnan(window) & (trace.time >= after) & (trace.time < before)
-    times, window = trace.time[known], window[known]
-    found: list[tuple[float, float, float]] = []
+    inside = ~np.isnan(window) & (trace.time >= after) & (trace.time < before)
+    times, window = trace.time[inside], window[inside]
+    reductions: list[tuple[float, float, float]] = []
     peak = low = 0
     for k in range(len(window)):
         if window[k] < window[low]:
             low = k
         elif window[k] > 1.01 * window[low] + 0.5 and window[low] < (1 - least) * window[peak]:
-            found.append((float(times[peak]), float(window[peak]), float(window[low])))
+            reductions.append((float(times[peak]), float(window[peak]), float(window[low])))
             peak = low = k
         elif window[k] >= window[peak]:
             peak = low = k
-    return found
+    return reductions
 
 
 @observable(needs="after", takes="before")
 def cut(look: Look) -> Reading:
     """Window after each reduction over the window before it."""
-    found = falls(look.trace, look.after, look.before, 0.1)
-    return Reading([time for time, _, _ in found], [low / peak for _, peak, low in found])
+    reductions = falls(look.trace, look.after, look.before, 0.1)
+    return Reading([time for time, _, _ in reductions], [low / peak for _, peak, low in reductions])
 
 
 @observable(needs="after", takes="before")
 def cut_interval(look: Look, *, c: float, beta: float) -> Reading:
     """Time from each reduction of the window to the next, over K as in `regrowth`."""
-    found = falls(look.trace, look.after, look.before, 0.1)
-    scale = [math.cbrt(peak * (1 - beta) / c) for _, peak, _ in found]
-    times = [time for time, _, _ in found]
+    reductions = falls(look.trace, look.after, look.before, 0.1)
+    scale = [math.cbrt(peak * (1 - beta) / c) for _, peak, _ in reductions]
+    times = [time for time, _, _ in reductions]
     gaps = [float(gap / k) for gap, k in zip(np.diff(times), scale, strict=False)]
     return Reading(times[1:], gaps)
 
@@ -448,16 +448,18 @@ def regrowth(look: Look, *, part: float, c: float, beta: float) -> Reading:
     """
     trace = look.trace
     window = column(trace, "cwnd")
-    known = ~np.isnan(window)
+    finite = ~np.isnan(window)
     times, values = [], []
-    found = falls(trace, look.after, look.before, 0.1)
-    for k, (time, peak, _) in enumerate(found):
+    reductions = falls(trace, look.after, look.before, 0.1)
+    for k, (time, peak, _) in enumerate(reductions):
         at = time + part * math.cbrt(peak * (1 - beta) / c)
         if at < min(
-            found[k + 1][0] if k + 1 < len(found) else math.inf, look.before, trace.time[-1]
+            reductions[k + 1][0] if k + 1 < len(reductions) else math.inf,
+            look.before,
+            trace.time[-1],
         ):
             times.append(at)
-            values.append(float(np.interp(at, trace.time[known], window[known])) / peak)
+            values.append(float(np.interp(at, trace.time[finite], window[finite])) / peak)
     return Reading(times, values)
 
 
@@ -466,10 +468,10 @@ def increase(look: Look) -> Reading:
     """Growth of the window from each reduction to the next, packets per RTT."""
     trace = look.trace
     rtt = column(trace, "rtt")
-    known = rtt > 0
+    valid = rtt > 0
     times, values = [], []
-    at = trace.time[known]
-    elapsed = np.concatenate([[0.0], np.cumsum(np.diff(at) / rtt[known][1:])])
+    at = trace.time[valid]
+    elapsed = np.concatenate([[0.0], np.cumsum(np.diff(at) / rtt[valid][1:])])
     for (begin, _, low), (end, peak, _) in pairwise(falls(trace, look.after, look.before, 0.1)):
         passed = np.diff(np.interp([begin, end], at, elapsed))[0]
         times.append(end)
@@ -481,10 +483,10 @@ def _windows_by_round(trace: FlowTrace) -> tuple[NDArray[np.float64], NDArray[np
     """Ends of rounds, and the window there."""
     window = column(trace, "cwnd")
     column(trace, "rtt")
-    known = ~np.isnan(window)
+    finite = ~np.isnan(window)
     ends = trace.rounds()
-    place = np.searchsorted(trace.time[known], ends, "right") - 1
-    return ends, window[known][np.maximum(place, 0)]
+    place = np.searchsorted(trace.time[finite], ends, "right") - 1
+    return ends, window[finite][np.maximum(place, 0)]
 
 
 def _doubling_ends(windows: ArrayLike, least: float) -> int:
@@ -506,8 +508,8 @@ def doubling_ends(look: Look, *, of: str, least: float) -> Reading:
         raise NotInTraceError("round trips")
     time = float(ends[_doubling_ends(windows, least)])
     values = column(trace, of)
-    known = ~np.isnan(values)
-    value = float(values[known][np.searchsorted(trace.time[known], time + 1e-9) - 1])
+    finite = ~np.isnan(values)
+    value = float(values[finite][np.searchsorted(trace.time[finite], time + 1e-9) - 1])
     return _one(time, value / look.unit(time))
 
 

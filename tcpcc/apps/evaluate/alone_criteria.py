@@ -26,10 +26,10 @@ def criteria() -> Iterator[Criterion]:
     yield from (*_collapse(), *_bufferbloat(), *_loss(), *_fairness(), *_short())
 
 
-def alone(section: str, path: Bottleneck, count: int, **given: float) -> Case:
+def alone(section: str, path: Bottleneck, count: int, **arguments: float) -> Case:
     """Some flows on a path."""
     setting = f"{flows_in_words(count)}, {in_words(path)}"
-    return case(section, setting, mixes.alone, path=path, count=count, **given)
+    return case(section, setting, mixes.alone, path=path, count=count, **arguments)
 
 
 def crowd(section: str) -> Case:

@@ -180,19 +180,19 @@ def attack(
         raise unknown("harm", harm, HARMS)
     measure = HARMS[harm] if isinstance(harm, str) else harm
     quantities = space.chosen(ranges)
-    known = {**LEAST.get(str(harm), {}), **(fixed or {})}
-    for name in known:
+    constants = {**LEAST.get(str(harm), {}), **(fixed or {})}
+    for name in constants:
         if name not in space.QUANTITIES:
             raise unknown("quantity", name, space.QUANTITIES)
     whole("seeds", seeds, "", low=1)
     options = {"jobs": jobs, "cache": cache, "progress": progress}
 
     def harms(points: Sequence[Point]) -> list[float]:
-        return _harms(flow, [{**known, **point} for point in points], measure, seeds, **options)
+        return _harms(flow, [{**constants, **point} for point in points], measure, seeds, **options)
 
     worst, worst_harm, table = largest(quantities, harms, trials, seed, "harm")
     simple, value = _simplest(worst, worst_harm, quantities, harms)
-    point = {**known, **simple}
+    point = {**constants, **simple}
     (replayed,) = _harms(flow, [point], measure, 1, **options)
     return WorstCase(
         value, replayed, worst_harm, point, space.scenario(flow, point, SECONDS), table

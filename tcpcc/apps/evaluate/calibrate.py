@@ -106,10 +106,10 @@ def calibrate(
             for some RTTs without a pause.
     """
     time, rtt, delivered, size = _series(trace, flow, packet_size)
-    known = np.isfinite(rtt) & (rtt > 0)
-    if not known.any():
+    valid = np.isfinite(rtt) & (rtt > 0)
+    if not valid.any():
         raise ScenarioError("trace: has no RTT")
-    base = float(rtt[known].min())
+    base = float(rtt[valid].min())
     if time[-1] - time[0] < 20 * base:
         raise ScenarioError(
             f"trace: lasts {time[-1] - time[0]:g} s, less than 20 RTTs of {base:g} s"
@@ -121,7 +121,7 @@ def calibrate(
     sending = np.all(np.diff(counts, axis=0) < 0, axis=0)  # in every quarter of the window
     if not sending.any():
         raise ScenarioError(f"trace: data are never sent for {width:g} s without a pause")
-    times, rtts = _sustained(time[known], rtt[known], SUSTAINED * base)
+    times, rtts = _sustained(time[valid], rtt[valid], SUSTAINED * base)
     busy = sending & (np.interp(ends, times, rtts) > QUEUED * base)
     if busy.sum() < BUSY * sending.sum():
         return _policed(rates, base, time, delivered, size)

@@ -152,8 +152,8 @@ class Case:
         )
 
 
-def case(section: str, setting: str, mix: Callable[..., Scenarios], **given: Any) -> Case:
+def case(section: str, setting: str, mix: Callable[..., Scenarios], **arguments: Any) -> Case:
     """A case with the scenarios that a function of `mixes` makes with these settings; `options` are
     those of the case."""
-    options = given.pop("options", {})
-    return Case(section, setting, partial(mix, **given), options)
+    options = arguments.pop("options", {})
+    return Case(section, setting, partial(mix, **arguments), options)

@@ -119,11 +119,11 @@ class Judges:
 def _chosen(
     available: Sequence[Criterion], sections: Iterable[str] | None, *, quick: bool
 ) -> list[Criterion]:
-    known = [section.number for section in SECTIONS]
+    numbers = [section.number for section in SECTIONS]
     names = [*(sections or ())]
     for name in names:
-        if not any(_within(number, name) for number in known):
-            raise unknown("section of RFC 9743", name, known)
+        if not any(_within(number, name) for number in numbers):
+            raise unknown("section of RFC 9743", name, numbers)
     chosen = [
         criterion for criterion in available
         if (criterion.quick or not quick)
@@ -231,17 +231,17 @@ def judge(criterion: Criterion, tested: Measured, standards: dict[str, Measured]
     a rule of the controller fails.
     """
     means = {name: result.mean for name, result in standards.items()}
-    known = [mean.mean for mean in means.values() if not math.isnan(mean.mean)]
+    standard_means = [mean.mean for mean in means.values() if not math.isnan(mean.mean)]
     own = tested.mean
     if tested.broken:
         verdict = FAILS
     elif tested.reason or math.isnan(own.mean):
         verdict = REFUSED
-    elif not known or not criterion.needed:
+    elif not standard_means or not criterion.needed:
         verdict = REPORTED
     else:
         sign = 1.0 if criterion.less else -1.0
-        worst, best = (end(sign * mean for mean in known) for end in (max, min))
+        worst, best = (end(sign * mean for mean in standard_means) for end in (max, min))
         half = 0.0 if math.isnan(own.half_width) else own.half_width
         verdict = PASSES
         if sign * own.mean - half > worst + criterion.margin:

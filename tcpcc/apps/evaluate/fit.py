@@ -80,19 +80,19 @@ def fit(
             no scenario has a flow of the controller.
         TcpccError: Optuna is not installed; `pip install 'tcpcc[evaluate]'`.
     """
-    known = CONTROLLERS.find(controller).params
+    declared = CONTROLLERS.find(controller).params
     for name, (low, high) in params.items():
-        if name not in known:
-            raise unknown(f"parameter of {controller!r}", name, known)
+        if name not in declared:
+            raise unknown(f"parameter of {controller!r}", name, declared)
         for end in (low, high):
-            known[name].number(name, end)
+            declared[name].number(name, end)
     if not any(
         _has_controller(flow, controller) for scenario in scenarios for flow in scenario.flows
     ):
         raise ScenarioError(f"scenarios: no flow has the controller {controller!r}")
     whole("seeds", seeds, "", low=1)
     quantities = {
-        name: Range(low, high, low, known[name].unit, "") for name, (low, high) in params.items()
+        name: Range(low, high, low, declared[name].unit, "") for name, (low, high) in params.items()
     }
     options: dict[str, Any] = {"jobs": jobs, "cache": cache, "progress": progress}
     causes: list[str] = []

@@ -34,8 +34,8 @@ def _tail_drop() -> Iterator[Criterion]:
         single = case("6.1", in_words(path), mixes.alone, path=path, seconds=seconds)
         yield single.criterion(UTILIZATION, 5.0, quick=rate < 100 * MB)
     path = Bottleneck(100 * GB, 0.050)
-    given = {"path": path, "seconds": 4.0, "options": {"trains": 16}}
-    fast = case("6.1", f"{in_words(path)}, in trains", mixes.alone, **given)
+    arguments = {"path": path, "seconds": 4.0, "options": {"trains": 16}}
+    fast = case("6.1", f"{in_words(path)}, in trains", mixes.alone, **arguments)
     yield fast.criterion(UTILIZATION, 2.0)
 
 
@@ -72,7 +72,7 @@ def _cellular(traces: Iterable[str | Path]) -> Iterator[Criterion]:
     }
     for name, changes in links.items():
         path = Bottleneck(mixes.mean_rate(changes, MOBILE), 0.060, 4.0, variable=True)
-        given = {"path": path, "changes": changes, "seconds": MOBILE}
-        mobile = case("6.4", f"{name}, mean {in_words(path)}", mixes.following, **given)
+        arguments = {"path": path, "changes": changes, "seconds": MOBILE}
+        mobile = case("6.4", f"{name}, mean {in_words(path)}", mixes.following, **arguments)
         yield mobile.criterion(UTILIZATION, SETTLED, quick=True)
         yield mobile.criterion(WAITING, SETTLED, quick=True)

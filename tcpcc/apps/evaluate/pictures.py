@@ -39,10 +39,10 @@ def strip(
 ) -> dict[str, Any]:
     """Places of a value and the standards' on a line from the least to the greatest."""
     half = 0.0 if math.isnan(half_width) else half_width
-    known = {name: mean for name, mean in standards.items() if not math.isnan(mean)}
-    if math.isnan(value) or not known:
+    means = {name: mean for name, mean in standards.items() if not math.isnan(mean)}
+    if math.isnan(value) or not means:
         return {}
-    ends = [*known.values(), value]
+    ends = [*means.values(), value]
     low = 0.0 if unit in ("", "ms", "s", "slowdown") else min(ends)
     width = max(*ends, low + 1e-9) - low
 
@@ -53,7 +53,7 @@ def strip(
         "width": STRIP,
         "value": at(value),
         "ends": (at(value - half), at(value + half)),
-        "standards": [(name, at(mean)) for name, mean in known.items()],
+        "standards": [(name, at(mean)) for name, mean in means.items()],
     }
 
 

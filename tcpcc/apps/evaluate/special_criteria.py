@@ -29,8 +29,8 @@ def _queues() -> Iterator[Criterion]:
         yield four.criterion(UTILIZATION, SETTLED, quick=queue == "fq_codel")
         yield four.criterion(DELAY, SETTLED, quick=queue == "pie")
     path = Bottleneck(5 * GB, 0.040, queue="pie")
-    setting, given = f"crowd of 10,000 flows, pie, {in_words(path)}", {"options": mixes.CROWDED}
-    crowd = case("7.1", setting, mixes.crowd, path=path, count=10_000, **given)
+    setting, arguments = f"crowd of 10,000 flows, pie, {in_words(path)}", {"options": mixes.CROWDED}
+    crowd = case("7.1", setting, mixes.crowd, path=path, count=10_000, **arguments)
     yield crowd.criterion(DROPS, SETTLED)
     yield crowd.criterion(DELAY, SETTLED)
 
@@ -97,8 +97,8 @@ def _transients() -> Iterator[Criterion]:
 def _rerouting() -> Iterator[Criterion]:
     path = Bottleneck(20 * MB, 0.020, 4.0, variable=True)
     setting = f"2 flows, {in_words(path)}, then 40 Mb/s, 100 ms"
-    given = {"path": path, "rate": 40 * MB, "rtt": 0.100, "count": 2}
-    route = case("7.9", setting, mixes.changed, **given)
+    arguments = {"path": path, "rate": 40 * MB, "rtt": 0.100, "count": 2}
+    route = case("7.9", setting, mixes.changed, **arguments)
     used = UTILIZATION.called("utilization after a new route")
     yield route.criterion(used, mixes.MIDDLE + 2, quick=True)
 

@@ -56,9 +56,9 @@ def export(
             rule and the line of its file.
         OSError: a file cannot be written.
     """
-    made = files(controller, to, slow_start=slow_start, params=params, glue=glue)
+    texts = files(controller, to, slow_start=slow_start, params=params, glue=glue)
     paths = []
-    for name, text in made.items():
+    for name, text in texts.items():
         paths.append(Path(folder) / name)
         with whole_file(paths[-1]) as part:
             part.write_text(text, encoding="utf-8")
@@ -78,13 +78,13 @@ def files(
     from tcpcc.slow_start.start_up import SLOW_STARTS, composed
 
     one_of("target", to, known=TARGETS)
-    one = composed(CONTROLLERS.find(controller), SLOW_STARTS.find(slow_start))
-    values = one.check(params or {})
+    algorithm = composed(CONTROLLERS.find(controller), SLOW_STARTS.find(slow_start))
+    values = algorithm.check(params or {})
     if to == "c":
-        return userspace_c.sources(one, values, with_glue=flag("glue", glue))
+        return userspace_c.sources(algorithm, values, with_glue=flag("glue", glue))
     if glue:
         raise ScenarioError("glue = True: only for the target 'c'; Linux calls the rules itself")
-    return {f"{userspace_c.identifier(one.name)}.bpf.c": linux_bpf.source(one, values)}
+    return {f"{userspace_c.identifier(algorithm.name)}.bpf.c": linux_bpf.source(algorithm, values)}
 
 
 def exportable() -> pd.DataFrame:
@@ -93,8 +93,8 @@ def exportable() -> pd.DataFrame:
 
     return pd.DataFrame(
         [
-            {"controller": name, **{to: _whether(one, to) for to in TARGETS}}
-            for name, one in CONTROLLERS.items()
+            {"controller": name, **{to: _whether(controller, to) for to in TARGETS}}
+            for name, controller in CONTROLLERS.items()
         ]
     )
 

@@ -160,25 +160,25 @@ class Writer:
     def prototype(self, function: ir.Function) -> str:
         """The head of a function, without a semicolon."""
         dialect = self.dialect
-        given = []
+        arguments = []
         for name, type_ in function.arguments:
             if type_ in (STATE, PARAMS, SAMPLE):
                 if type_ == PARAMS and dialect.soft:
                     continue
-                given.append(f"{dialect.record(type_, self.sample_written)}{self.local(name)}")
+                arguments.append(f"{dialect.record(type_, self.sample_written)}{self.local(name)}")
             elif isinstance(type_, ir.Array):
-                given.append(f"{dialect.types[type_.of]} *{self.local(name)}")
+                arguments.append(f"{dialect.types[type_.of]} *{self.local(name)}")
             else:
-                given.append(f"{dialect.types[type_]} {self.local(name)}")
+                arguments.append(f"{dialect.types[type_]} {self.local(name)}")
         result = dialect.types[function.returns]
         if dialect.global_helpers:
-            if len(given) > dialect.most_arguments:
+            if len(arguments) > dialect.most_arguments:
                 result = f"F64_INLINE {result}"
             else:
                 result = f"F64_GLOBAL {result}"
         elif not function.rule:
             result = f"static {result}"
-        return f"{result} {self.names[function]}({', '.join(given) or 'void'})"
+        return f"{result} {self.names[function]}({', '.join(arguments) or 'void'})"
 
     def function(self, function: ir.Function) -> str:
         """A function with its comment."""
@@ -195,16 +195,16 @@ class Writer:
         if self.dialect.null_checks:
             pointers = [self._records[k] for k in (STATE, SAMPLE) if k in self._records]
             if pointers:
-                lines.append(f"    if ({' || '.join(f'!{one}' for one in pointers)})")
+                lines.append(f"    if ({' || '.join(f'!{pointer}' for pointer in pointers)})")
                 lines.append("        return 0;")
         for name, type_ in function.variables.items():
             if name in used and name not in declared:
                 lines.append(f"    {self.dialect.types[type_]} {self.local(name)} = 0;")
         written = self.block(body, 1, declared)
         if not self.dialect.soft:
-            given = [self.local(name) for name, _ in function.arguments]
+            arguments = [self.local(name) for name, _ in function.arguments]
             used_names = set(re.findall(r"\w+", "\n".join(written)))
-            lines += [f"    (void){name};" for name in given if name not in used_names]
+            lines += [f"    (void){name};" for name in arguments if name not in used_names]
         lines += written
         if self.dialect.global_helpers and not _returns(body):
             lines.append("    return 0;")
@@ -213,16 +213,16 @@ class Writer:
     def _declared_in_place(self, body: ir.Block, arguments: set[str]) -> dict[str, int]:
         """Variables of which the first use is an assignment outside of all blocks: name -> the
         statement's identity."""
-        seen = set(arguments)
-        found: dict[str, int] = {}
+        used = set(arguments)
+        declared: dict[str, int] = {}
         for node in body:
             if isinstance(node, ir.Assign) and isinstance(node.target, ir.Var):
                 name = node.target.name
                 inside = {n.name for n in ir.walk(node.value) if isinstance(n, ir.Var)}
-                if name not in seen | inside:
-                    found[name] = id(node)
-            seen |= {n.name for n in ir.walk(node) if isinstance(n, ir.Var)}
-        return found
+                if name not in used | inside:
+                    declared[name] = id(node)
+            used |= {n.name for n in ir.walk(node) if isinstance(n, ir.Var)}
+        return declared
 
     # ------------------------------------------------------------------------- statements
 
@@ -368,7 +368,7 @@ class Writer:
                 return self._call(node)
 
     def _call_of(self, name: str, *arguments: ir.Argument) -> Text:
-        return f"{name}({', '.join(self.text(one) for one in arguments)})", PRIMARY
+        return f"{name}({', '.join(self.text(argument) for argument in arguments)})", PRIMARY
 
     def _needed(self, name: str, *arguments: ir.Argument) -> Text:
         """A call of one of the small functions in the text."""
@@ -442,7 +442,7 @@ class Writer:
             return f"({i})(({u}){self.bound(node.left, PRIMARY)} << {self.text(node.right)})", UNARY
         sign, binds = _INFIX[node.op]
         if binds in (BITS, SHIFT):
-            left, right = (self.bound(one, UNARY) for one in (node.left, node.right))
+            left, right = (self.bound(side, UNARY) for side in (node.left, node.right))
         else:
             left, right = self.bound(node.left, binds), self.bound(node.right, binds + 1)
         return f"{left} {sign} {right}", binds
@@ -461,26 +461,28 @@ class Writer:
     def _logic(self, node: ir.Logic) -> Text:
         sign, binds = ("&&", AND) if node.op == "and" else ("||", OR)
         sides = []
-        for one in (node.left, node.right):
-            mixed = isinstance(one, ir.Logic) and one.op != node.op
-            sides.append(f"({self.text(one)})" if mixed else self.bound(one, binds))
+        for side in (node.left, node.right):
+            mixed = isinstance(side, ir.Logic) and side.op != node.op
+            sides.append(f"({self.text(side)})" if mixed else self.bound(side, binds))
         return f"{sides[0]} {sign} {sides[1]}", binds
 
     def _math(self, node: ir.Math) -> Text:
-        name, given = node.name, node.arguments
-        whole = given[0].type != FLOAT
+        name, arguments = node.name, node.arguments
+        whole = arguments[0].type != FLOAT
         if name in ("larger", "smaller"):
-            return self._needed(f"{name}_int" if whole else name, *given)
+            return self._needed(f"{name}_int" if whole else name, *arguments)
         if name == "abs" and whole:
-            return self._needed("abs_int", *given)
+            return self._needed("abs_int", *arguments)
         if self.dialect.soft:
             return self._soft_math(node)
         plain = {"abs": "fabs", "round": "nearbyint"}.get(name, name)
         if node.type == INT:
             self.helpers.add("to_int")
-            inner = self.text(given[0]) if name == "trunc" else self._call_of(plain, *given)[0]
+            inner = (
+                self.text(arguments[0]) if name == "trunc" else self._call_of(plain, *arguments)[0]
+            )
             return f"to_int({inner})", PRIMARY
-        return self._call_of(plain, *given)
+        return self._call_of(plain, *arguments)
 
     def _soft_math(self, node: ir.Math) -> Text:
         if node.name == "trunc":
@@ -491,12 +493,14 @@ class Writer:
         return (f"f64_to_int({text})", PRIMARY) if node.type == INT else (text, binds)
 
     def _call(self, node: ir.Call) -> Text:
-        given = [
-            one
-            for one in node.arguments
-            if not (self.dialect.soft and isinstance(one, ir.Record) and one.record == PARAMS)
+        arguments = [
+            argument
+            for argument in node.arguments
+            if not (
+                self.dialect.soft and isinstance(argument, ir.Record) and argument.record == PARAMS
+            )
         ]
-        return self._call_of(self.names[node.function], *given)
+        return self._call_of(self.names[node.function], *arguments)
 
 
 def _returns(body: ir.Block) -> bool:

@@ -140,14 +140,14 @@ class Calls(Expressions, ABC):
 
     def _helper(self, function: FunctionType, node: ast.Call) -> ir.Expression:
         """A call of another function of the user's or the package's."""
-        given = self._arguments(function, node)
+        arguments = self._arguments(function, node)
         written = [*node.args, *(keyword.value for keyword in node.keywords)]
         numbers = [argument for argument in written if self._is_number(argument)]
         values = dict(zip(map(id, numbers), self.operands(numbers), strict=True))
         passed: list[ir.Argument] = []
         kinds: list[ir.Kind] = []
         by_name = self.scope.rules.target.by_name
-        for argument in given.values():
+        for argument in arguments.values():
             value, kind = self._passed(argument, values, node)
             if by_name and isinstance(value, ir.Table):
                 raise self.error(node, f"{ast.unparse(node)}, a call with a tuple")
@@ -195,16 +195,16 @@ class Calls(Expressions, ABC):
     def _arguments(self, function: FunctionType, node: ast.Call) -> dict[str, object]:
         """The arguments of a call by name, each a syntax tree or the default value."""
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        if any(isinstance(one, ast.Starred) for one in node.args) or len(node.args) > len(names):
+        if any(isinstance(arg, ast.Starred) for arg in node.args) or len(node.args) > len(names):
             raise self.error(node, f"{ast.unparse(node)}, a call with these arguments")
-        given: dict[str, object] = dict(zip(names, node.args, strict=False))
+        arguments: dict[str, object] = dict(zip(names, node.args, strict=False))
         for keyword in node.keywords:
-            if keyword.arg not in names or keyword.arg in given:
+            if keyword.arg not in names or keyword.arg in arguments:
                 raise self.error(node, f"{ast.unparse(node)}, a call with this keyword")
-            given[keyword.arg] = keyword.value
+            arguments[keyword.arg] = keyword.value
         defaults = function.__defaults__ or ()
         for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-            given.setdefault(name, value)
-        if len(given) < len(names):
+            arguments.setdefault(name, value)
+        if len(arguments) < len(names):
             raise self.error(node, f"{ast.unparse(node)}, a call with too few arguments")
-        return {name: given[name] for name in names}
+        return {name: arguments[name] for name in names}

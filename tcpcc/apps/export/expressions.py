@@ -224,8 +224,8 @@ class Expressions(ABC):
             raise self.error(node, f"{ast.unparse(node)}: in, but not in a tuple")
         value, *members = self.operands([node.left, *listed.elts])
         value = self.out.simple(value)
-        found = joined("or", [compared("eq", value, member) for member in members])
-        return opposite(found) if isinstance(op, ast.NotIn) else found
+        test = joined("or", [compared("eq", value, member) for member in members])
+        return opposite(test) if isinstance(op, ast.NotIn) else test
 
     # Conditions
 

@@ -76,10 +76,10 @@ def sources(
     def put(field: str, value: str, indent: int = 4) -> str:
         return f"{' ' * indent}a.{field} = {value};\n" if field in fields else ""
 
-    given = "".join(put(name, value) for name, value in FIELDS.items())
+    assignments = "".join(put(name, value) for name, value in FIELDS.items())
     marked = "on_mark" if "on_mark" in rules else "on_loss"
-    told = "    if (mark) {\n" + call(marked, 8) + "    } else {\n"
-    told += put("transmits", "1.0", 8) + call("on_loss", 8) + "    }\n"
+    loss = "    if (mark) {\n" + call(marked, 8) + "    } else {\n"
+    loss += put("transmits", "1.0", 8) + call("on_loss", 8) + "    }\n"
     rate = "".join(
         put(name, value)
         for name, value in {
@@ -129,10 +129,10 @@ def sources(
     on_round = call("on_round", 8)
     if round_ and on_round:
         on_round = f"        if ({round_})\n    " + on_round
-    given = given.rstrip("\n") or "    a.none = 0.0;"
+    assignments = assignments.rstrip("\n") or "    a.none = 0.0;"
     filled = {
-        "LICENCE": licence, "G": prefix.upper(), "FIELDS": given,
-        "START": start, "RESTART": restart, "SENT": sent, "LOSS": told, "LOST_PACKET": lost,
+        "LICENCE": licence, "G": prefix.upper(), "FIELDS": assignments,
+        "START": start, "RESTART": restart, "SENT": sent, "LOSS": loss, "LOST_PACKET": lost,
         "ACKED": rate,
         "ROUND": on_round, "ON_ACK": ack, "TIMEOUT": put("transmits", "1.0") + call("on_timeout"),
         "UNDO": undo + call("on_undo"), "TIMER": call("on_timer"), "EVERY": str(int(every_ack)),
@@ -140,10 +140,10 @@ def sources(
         "PACING": "g->state.pacing_rate * g->size" if "pacing_rate" in state else "INFINITY",
         "N": prefix,
     }  # fmt: skip
-    made = {}
+    files = {}
     for name in ("glue.h", "glue.c"):
         text = text_of(f"userspace/{name}")
         for key, value in filled.items():
             text = text.replace(f"@{key}@", value)
-        made[f"{prefix}_{name}"] = text
-    return made
+        files[f"{prefix}_{name}"] = text
+    return files

@@ -143,7 +143,7 @@ def rules(controller: Controller, values: Mapping[str, float]) -> str:
     dialect = Linux(identifier(controller.name), values)
     program = translate(controller, dialect)
     writer = Writer(program, dialect)
-    functions = [writer.function(one) for one in program.functions]
+    functions = [writer.function(function) for function in program.functions]
     small = functions_of("bpf/helpers.bpf.h").items()
     needed = [text for name, text in small if name.removeprefix("rule_") in writer.helpers]
     constants = "\n".join(writer.constants.values())
@@ -159,17 +159,17 @@ def _features(controller: Controller) -> str:
     have += ["OWNS_WINDOW"] if controller.window == "own" else []
     have += ["READS_RATE"] if controller.reads_of_packets else []
     lines = [f"#define CONTROL {identifier(controller.name)[:15]}"]
-    lines += [f"#define {one}" for one in have]
+    lines += [f"#define {macro}" for macro in have]
     lines += ["", "#ifndef LOOP_LIMIT", f"#define LOOP_LIMIT {MOST_TURNS}", "#endif", "", OPAQUE]
     return "\n".join([*lines, "", "typedef f64_s s64;", "typedef f64_u u64;"])
 
 
 def _records(controller: Controller) -> str:
     state = [declared(f"f64 {n};", u, d) for n, (_, u, d) in WINDOW.items()]
-    for name, one in controller.state.items():
-        size = f"[{one.size}]" if one.size > 1 else ""
-        kind = "s64" if one.kind is int else "f64"
-        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.meaning))
+    for name, variable in controller.state.items():
+        size = f"[{variable.size}]" if variable.size > 1 else ""
+        kind = "s64" if variable.kind is int else "f64"
+        state.append(declared(f"{kind} {member(name)}{size};", variable.unit, variable.meaning))
     if controller.chance:
         state += [f"    s64 {name};" for name, _ in STREAM_FIELDS]
     sample = [
@@ -194,13 +194,13 @@ def source(controller: Controller, values: Mapping[str, float]) -> str:
         ScenarioError: what the kernel cannot have; one line.
     """
     text = rules(controller, values)
-    given = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    parameters = ", ".join(f"{name} = {value:g}" for name, value in values.items())
     notes = [
         "Every double is an f64, the bits of an IEEE 754 double in an integer, so that the rules",
         "compute here what they compute in tcpcc. Times are in seconds, windows in packets, rates",
         f"in packets per second. A loop has at most {MOST_TURNS} turns.",
         "",
-        *textwrap.wrap(f"Parameters: {given or 'none'}.", 95),
+        *textwrap.wrap(f"Parameters: {parameters or 'none'}.", 95),
     ]
     return "\n".join(
         [head(controller, *notes), text_of("bpf/float64.h"), text, text_of("bpf/runtime.bpf.h")]

@@ -83,13 +83,13 @@ def compiled(source: Path, *flags: str) -> Path:
     """
     if shutil.which("clang") is None:
         raise KernelError(f"cannot compile: needs clang ({HINTS['clang']})")
-    made = source.with_suffix(".o")
+    object_file = source.with_suffix(".o")
     command = ["clang", "-O2", "-g", "-target", "bpf", "-mcpu=v3", *flags]
-    done = _run([*command, "-c", str(source), "-o", str(made)])
+    done = _run([*command, "-c", str(source), "-o", str(object_file)])
     if done.returncode != 0:
-        found = [line for line in done.stderr.splitlines() if "error:" in line]
-        raise KernelError(f"clang does not compile {source.name}: {(found or ['?'])[0]}")
-    return made
+        errors = [line for line in done.stderr.splitlines() if "error:" in line]
+        raise KernelError(f"clang does not compile {source.name}: {(errors or ['?'])[0]}")
+    return object_file
 
 
 def load(
@@ -155,8 +155,8 @@ def install(source: Path, name: str, *flags: str) -> str:
     lacks = missing()
     if lacks:
         raise KernelError(f"cannot load: {lacks}")
-    made = compiled(source, *flags)
-    done = _run(["bpftool", "struct_ops", "register", str(made)])
+    object_file = compiled(source, *flags)
+    done = _run(["bpftool", "struct_ops", "register", str(object_file)])
     if name not in available():
         raise KernelError(f"the kernel does not accept {name}: {_reason(done)}")
     return name
@@ -171,11 +171,11 @@ def unload(name: str) -> None:
         KernelError: root or bpftool is missing, or the kernel refuses.
         ScenarioError: `name` is not loaded, or is not one of ours.
     """
-    known = loaded_names()
-    if name not in known:
+    names = loaded_names()
+    if name not in names:
         if name in available():
             raise ScenarioError(f"name = {name!r}: is the kernel's own or was loaded by others")
-        raise unknown("congestion control loaded by tcpcc", name, known)
+        raise unknown("congestion control loaded by tcpcc", name, names)
     done = _run(["bpftool", "struct_ops", "unregister", "name", name])
     if name in available():
         raise KernelError(f"cannot unload {name}: {_reason(done)}")
@@ -227,46 +227,46 @@ def costs(name: str) -> Iterator[Cost]:
 
     Switches ``kernel.bpf_stats_enabled`` on, and back at the end.
     """
-    found = Cost({}, {})
+    cost = Cost({}, {})
     before = STATISTICS.read_text()
     STATISTICS.write_text("1")
     first = _counts(name)
     try:
-        yield found
+        yield cost
     finally:
         last = _counts(name)
         STATISTICS.write_text(before)
         for program, (spent, calls) in last.items():
-            found.nanoseconds[program] = spent - first[program][0]
-            found.calls[program] = calls - first[program][1]
+            cost.nanoseconds[program] = spent - first[program][0]
+            cost.calls[program] = calls - first[program][1]
 
 
 def _counts(name: str) -> dict[str, tuple[int, int]]:
     """Nanoseconds and calls of each program of a loaded congestion control."""
     programs = _programs(name)[name]
-    told = {one["id"]: one for one in _json("prog", "show")}
+    entries = {entry["id"]: entry for entry in _json("prog", "show")}
     return {
-        program: (told[number].get("run_time_ns", 0), told[number].get("run_cnt", 0))
+        program: (entries[number].get("run_time_ns", 0), entries[number].get("run_cnt", 0))
         for program, number in programs.items()
     }
 
 
 def _programs(name: str | None = None) -> dict[str, dict[str, int]]:
     """The number of each program of the congestion controls that `load` made, or of this one."""
-    found = {}
-    for one in _json("struct_ops", "show"):
-        if name in (None, one["name"]):
-            done = _run(["bpftool", "struct_ops", "dump", "id", str(one["id"])])
+    controls = {}
+    for entry in _json("struct_ops", "show"):
+        if name in (None, entry["name"]):
+            done = _run(["bpftool", "struct_ops", "dump", "id", str(entry["id"])])
             text = done.stdout if done.returncode == 0 else ""  # it may just have been taken out
             programs = {p: int(n) for p, n in re.findall(r"(control_\w+)/prog_id:(\d+)", text)}
             if MARK in programs and UNLOADED not in text:
-                found[one["name"]] = programs
-    return found
+                controls[entry["name"]] = programs
+    return controls
 
 
 def _json(*arguments: str) -> list[dict[str, Any]]:
-    found = json.loads(_told("-j", *arguments) or "[]")
-    return found if isinstance(found, list) else [found]
+    document = json.loads(_told("-j", *arguments) or "[]")
+    return document if isinstance(document, list) else [document]
 
 
 def _told(*arguments: str) -> str:
@@ -291,5 +291,5 @@ def _reason(done: subprocess.CompletedProcess[str]) -> str:
     for k, line in enumerate(lines):
         if line.startswith("processed ") and k > 0:
             return lines[k - 1]
-    told = [line for line in lines if line.lower().startswith(("error", "libbpf: failed"))]
-    return (told or lines or ["no reason given"])[-1]
+    errors = [line for line in lines if line.lower().startswith(("error", "libbpf: failed"))]
+    return (errors or lines or ["no reason given"])[-1]

@@ -81,10 +81,10 @@ class Scope:
         self.records: dict[str, str] = {}
         self.arrays: dict[str, ir.AnyArray] = {}
         self.changed = False
-        given = node.args
-        if given.vararg or given.kwarg or given.kwonlyargs:
+        arguments = node.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
             raise self.error(node, f"{node.name} has *, ** or keyword-only arguments")
-        self.arguments = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+        self.arguments = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         for name, kind in zip(self.arguments, kinds, strict=True):
             match kind:
                 case ir.Array():
@@ -139,9 +139,9 @@ class Scope:
             raise self.error(self.node, f"another value for {name}")
         if type_ == NONE:
             raise self.error(self.node, f"no value for {name}")
-        known = self.types.get(name, NONE)
-        wider = unified(known, type_)
-        self.changed |= wider != known != NONE
+        earlier = self.types.get(name, NONE)
+        wider = unified(earlier, type_)
+        self.changed |= wider != earlier != NONE
         self.types[name] = wider
         return ir.Var(name, wider)
 

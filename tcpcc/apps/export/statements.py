@@ -250,8 +250,8 @@ class Statements(Calls):
         if array is not None:
             return array
         value = self.expression(node)
-        kept = isinstance(value, ir.Const) or (isinstance(value, ir.Var) and value.once)
-        return value if kept else self.out.temporary(value)
+        simple = isinstance(value, ir.Const) or (isinstance(value, ir.Var) and value.once)
+        return value if simple else self.out.temporary(value)
 
     def _bind(self, target: ast.expr, item: Item) -> None:
         """Gives the target of a loop what it runs over next."""
@@ -290,10 +290,10 @@ class Statements(Calls):
         for target in node.targets:
             self.assign(target, value)
 
-    def _assign_tuple(self, target: ast.Tuple, given: ast.Tuple) -> None:
-        if len(target.elts) != len(given.elts):
-            raise self.error(target, f"{len(given.elts)} values for {len(target.elts)} names")
-        values = self.operands(given.elts)
+    def _assign_tuple(self, target: ast.Tuple, source: ast.Tuple) -> None:
+        if len(target.elts) != len(source.elts):
+            raise self.error(target, f"{len(source.elts)} values for {len(target.elts)} names")
+        values = self.operands(source.elts)
         calls: ir.Block = []  # of which each is made just before its value is stored
         with self.out.into(calls):
             places = [self._place(name) for name in target.elts]

@@ -82,7 +82,7 @@ def sources(
     dialect = C(prefix)
     program = translate(controller, dialect)
     writer = Writer(program, dialect)
-    functions = [writer.function(one) for one in program.functions]
+    functions = [writer.function(function) for function in program.functions]
     extra = {}
     if with_glue:
         extra = glue.sources(
@@ -97,7 +97,7 @@ def sources(
             [
                 f"/* {LICENCE} */\n/* {_title(controller)} */",
                 f'#include <math.h>\n#include <stdint.h>\n\n#include "{prefix}.h"',
-                *("\n".join(one) for one in [list(writer.constants.values())] if one),
+                *("\n".join(lines) for lines in [list(writer.constants.values())] if lines),
                 *needed,
                 _defaults(prefix, controller, values),
                 _start(prefix, controller),
@@ -213,10 +213,10 @@ def _header(
 ) -> str:
     used = _read(writer)
     state = [declared(f"double {n};", u, d) for n, (_, u, d) in WINDOW.items()]
-    for name, one in controller.state.items():
-        size = f"[{one.size}]" if one.size > 1 else ""
-        kind = "int64_t" if one.kind is int else "double"
-        state.append(declared(f"{kind} {member(name)}{size};", one.unit, one.meaning))
+    for name, variable in controller.state.items():
+        size = f"[{variable.size}]" if variable.size > 1 else ""
+        kind = "int64_t" if variable.kind is int else "double"
+        state.append(declared(f"{kind} {member(name)}{size};", variable.unit, variable.meaning))
     if controller.chance:
         low = f"1 to {M1 - 1}; mrg3 to mrg5: 1 to {M2 - 1}"
         state.append(f"    /* Random numbers, MRG32k3a: set all six for another stream ({low}). */")
@@ -263,7 +263,7 @@ def declared(line: str, unit: str, doc: str) -> str:
     if len(line) + len(about) < 88:
         return f"    {line} /* {about} */"
     comment = textwrap.wrap(f"/* {about} */", 95, subsequent_indent=" * ")
-    return "\n".join(f"    {one}" for one in [*comment, line])
+    return "\n".join(f"    {row}" for row in [*comment, line])
 
 
 #: When a rule is called, for the comments in a header.
@@ -298,13 +298,15 @@ def _defaults(prefix: str, controller: Controller, values: Mapping[str, float]) 
 def initial(controller: Controller, write: Callable[[float], str] = literal) -> list[str]:
     """Assignments that set the state to its start, with `write` writing a float."""
     lines = [f"s->{name} = {write(value)};" for name, (value, _, _) in WINDOW.items()]
-    for name, one in controller.state.items():
-        value = str(int(one.initial)) if one.kind is int else write(float(one.initial))
-        if one.size == 1:
+    for name, variable in controller.state.items():
+        value = (
+            str(int(variable.initial)) if variable.kind is int else write(float(variable.initial))
+        )
+        if variable.size == 1:
             lines.append(f"s->{member(name)} = {value};")
         else:
             lines += [
-                f"for (int i = 0; i < {one.size}; i++)",
+                f"for (int i = 0; i < {variable.size}; i++)",
                 f"    s->{member(name)}[i] = {value};",
             ]
     if controller.chance:

@@ -52,10 +52,10 @@ class _Episode:
     """One run of a scenario in steps."""
 
     def __init__(self, scenario: Scenario, agents: Sequence[str], act: str, every: str | float):
-        known = [flow.name for flow in scenario.flows]
+        flow_names = [flow.name for flow in scenario.flows]
         for agent in agents:
-            if agent not in known:
-                raise unknown("flow", agent, [name for name in known if name])
+            if agent not in flow_names:
+                raise unknown("flow", agent, [name for name in flow_names if name])
         flows = [_handed_over(flow) if flow.name in agents else flow for flow in scenario.flows]
         self.sim = CompiledSimulation(scenario.replace(flows=flows))
         self.end = scenario.duration

@@ -66,11 +66,11 @@ class LaneControls(w.VBox):
     @property
     def lane(self) -> Lane:
         """The values of the controls."""
-        known = CONTROLLERS[self.controller.value].params if self.params else {}
+        declared = CONTROLLERS[self.controller.value].params if self.params else {}
         params = {
             name: field.value
             for name, field in self.params.items()
-            if name in self._given or field.value != known[name].default
+            if name in self._given or field.value != declared[name].default
         }
         return Lane(self.controller.value, self.count.value, params)
 
@@ -81,9 +81,9 @@ class LaneControls(w.VBox):
 
     def _show_params(self) -> None:
         name = self.controller.value
-        known = CONTROLLERS[name].params if name in CONTROLLERS else {}
+        declared = CONTROLLERS[name].params if name in CONTROLLERS else {}
         self.params = {}
-        for key, param in known.items():
+        for key, param in declared.items():
             value = param.plain(self._given.get(key, param.default))
             look = {
                 "description": key, "tooltip": f"{param.doc} ({param.unit})",

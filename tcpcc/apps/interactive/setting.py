@@ -88,8 +88,8 @@ def scenario_of(start: Scenario, setting: Setting) -> Scenario:
     groups = _groups(start)
     flows: list[Flow | CBR] = []
     for k, lane in enumerate(setting.lanes):
-        known = before.lanes[k] if k < len(groups) else None
-        flows += _flows(groups[min(k, len(groups) - 1)], lane, known)
+        initial = before.lanes[k] if k < len(groups) else None
+        flows += _flows(groups[min(k, len(groups) - 1)], lane, initial)
     if not flows:
         raise ScenarioError("flows: at least one must remain")
     others = [flow for flow in start.flows if isinstance(flow, CBR)]
@@ -104,12 +104,12 @@ def _groups(scenario: Scenario) -> list[list[Flow]]:
     return [list(of) for _, of in groupby(flows, key=lambda flow: (flow.controller, flow.params))]
 
 
-def _flows(templates: Sequence[Flow], lane: Lane, known: Lane | None) -> list[Flow]:
+def _flows(templates: Sequence[Flow], lane: Lane, initial: Lane | None) -> list[Flow]:
     changes: dict[str, Any] = {}
-    if known is None or lane.controller != known.controller:
+    if initial is None or lane.controller != initial.controller:
         changes = {"controller": lane.controller, "params": lane.params, "name": None}
         changes["recovery"] = None  # the controller's own
-    elif dict(lane.params) != dict(known.params):
+    elif dict(lane.params) != dict(initial.params):
         changes = {"params": lane.params}
     flows = []
     left = lane.count

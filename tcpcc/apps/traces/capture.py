@@ -312,8 +312,8 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
         raise TcpccError(f"{path}: {unread.reason() or 'has no TCP header in its 0 packets'}")
     for kind in table.link_types:
         if kind not in LINK_TYPES and (kind in np.array(table.link_types)[table.interface]):
-            known = ", ".join(f"{k} ({name})" for k, (name, _, _) in LINK_TYPES.items())
-            raise TcpccError(f"{path}: link type {kind}: must be one of {known}")
+            kinds = ", ".join(f"{k} ({name})" for k, (name, _, _) in LINK_TYPES.items())
+            raise TcpccError(f"{path}: link type {kind}: must be one of {kinds}")
     read = _Bytes(data)
     tunnels: Counter[str] = Counter()
     blocks: list[Ints] = []
@@ -325,21 +325,21 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
         for column in fields(Segments)
         if column.name not in ("blocks", "endpoints", "names")
     }
-    found = block_count = 0
+    segment_count = block_count = 0
     for first in range(0, count, CHUNK):
         part, words = _segments(read, table, slice(first, first + CHUNK), tunnels)
         part.source, part.target = _numbered(words, numbers, names)
         part.sack[part.sack >= 0] += block_count
         blocks.append(part.blocks)
         block_count += len(part.blocks)
-        rows = slice(found, found + len(part.time))
+        rows = slice(segment_count, segment_count + len(part.time))
         for name, column in whole.items():
             column[rows] = getattr(part, name)
-        found = rows.stop
+        segment_count = rows.stop
         _release(data, int(table.start[first]), int(table.start[min(first + CHUNK, count) - 1]))
     named = table.names
     del read, data, table, part, words
-    whole = {name: column[:found] for name, column in whole.items()}
+    whole = {name: column[:segment_count] for name, column in whole.items()}
     wrapped = ", ".join(f"{n} of {name}" for name, n in tunnels.most_common(3))
     if not len(whole["time"]):
         wrapped = f": {wrapped}, in which it does not look" if wrapped else ""
@@ -443,12 +443,12 @@ def _endpoints(read: _Bytes, ip: Ints, tcp: Ints, six: NDArray[np.bool_]) -> Int
     return np.stack(sides, axis=-1).reshape(5, -1)
 
 
-def _numbered(words: Ints, known: dict[int, int], names: list[str]) -> tuple[Any, Any]:
+def _numbered(words: Ints, numbers: dict[int, int], names: list[str]) -> tuple[Any, Any]:
     """Numbers of source and target of each packet.
 
     Args:
         words: of the endpoints, as `_endpoints` returns them.
-        known: hash of an endpoint -> its number; new ones are added.
+        numbers: hash of an endpoint -> its number; new ones are added.
         names: of the endpoints; new ones are added.
     """
     odd = np.array(
@@ -459,14 +459,14 @@ def _numbered(words: Ints, known: dict[int, int], names: list[str]) -> tuple[Any
     values, first, number = np.unique(hashed, return_index=True, return_inverse=True)
     rows = []
     for value, (*parts, port) in zip(values.tolist(), words[:, first].T.tolist(), strict=True):
-        if value not in known:
-            known[value] = len(names)
+        if value not in numbers:
+            numbers[value] = len(names)
             packed = struct.pack(">4I", *parts)
             host = f"[{ipaddress.IPv6Address(packed)}]"
             if not port >> 16:
                 host = str(ipaddress.IPv4Address(packed[:4]))
             names.append(f"{host}:{port & 0xFFFF}")
-        rows.append(known[value])
+        rows.append(numbers[value])
     pairs = np.array(rows, np.int32)[number].reshape(-1, 2)
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 

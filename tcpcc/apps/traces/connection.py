@@ -298,8 +298,8 @@ def _series(connection: Connection, ends: NDArray[np.float64]) -> dict[str, Any]
             float
         )
     for name, (times, counted) in connection.counters.items():
-        known = np.isfinite(counted)
-        so_far = np.interp(np.append(0.0, ends), times[known], counted[known])
+        finite = np.isfinite(counted)
+        so_far = np.interp(np.append(0.0, ends), times[finite], counted[finite])
         result[name] = np.diff(so_far)
     for name in ("cwnd", "ssthresh", "rtt"):
         result[name] = _last_values(connection.samples.get(name, NOTHING), ends, connection)
@@ -317,8 +317,8 @@ def _last_values(
 ) -> NDArray[np.float64]:
     """The last sample up to each bin's end; NaN before the first and after the connection's end."""
     times, values = samples
-    known = ~np.isnan(np.asarray(values, dtype=float))
-    moments, padded = np.asarray(times)[known], np.append(math.nan, np.asarray(values)[known])
+    finite = ~np.isnan(np.asarray(values, dtype=float))
+    moments, padded = np.asarray(times)[finite], np.append(math.nan, np.asarray(values)[finite])
     last = padded[np.searchsorted(moments, ends, side="right")]
     begins = np.append(0.0, ends[:-1])
     lives = (

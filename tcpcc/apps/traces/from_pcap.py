@@ -207,8 +207,8 @@ def _connection(
     acks = _of(back, answers, ("time", "ack", "flags", "window", "payload", "value", "sack"))
     size = _size(path, out, back, packet_size)
     del places
-    kept = ("time", "flags", "source", "target", "interface")
-    out, back = (_of(segments, slice(None), kept) for segments in (out, back))
+    columns = ("time", "flags", "source", "target", "interface")
+    out, back = (_of(segments, slice(None), columns) for segments in (out, back))
     sent = _Sent(data.time, first, end)
     acknowledged = _Acks(acks, base)
     echoed = _echoed(acks, data)
@@ -335,13 +335,13 @@ class _Acks:
         """Times and values of RTT samples."""
         highest = self.number.copy()
         highest[self.rows] = np.maximum(highest[self.rows], self.high.max(axis=1, initial=-1))
-        known = np.append(0, np.maximum.accumulate(highest))[: len(highest)]
-        news = (highest > known) & (highest > 0)
+        before = np.append(0, np.maximum.accumulate(highest))[: len(highest)]
+        news = (highest > before) & (highest > 0)
         place = np.searchsorted(sent.fresh_end, highest)
         news &= place < len(sent.fresh_end)
         if not self.selective:  # an ACK of data sent again may be of any data after it
             again = np.append(0, np.cumsum(~sent.once))
-            first = np.searchsorted(sent.fresh_end, known, side="right")
+            first = np.searchsorted(sent.fresh_end, before, side="right")
             news &= again[np.minimum(place, len(sent.once))] == again[first]
         place = place[news]
         once = sent.once[place]

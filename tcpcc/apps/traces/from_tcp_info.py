@@ -118,9 +118,9 @@ def _table(path: str | Path, text: str) -> Samples:
         raise TcpccError(f"{path}: line 1: needs the columns time and snd_cwnd (struct tcp_info)")
     samples: Samples = {}
     for row in reader:
-        here = f"{path}: line {reader.line_num}"
+        place = f"{path}: line {reader.line_num}"
         if None in row or None in row.values():
-            raise TcpccError(f"{here}: has another number of columns than line 1")
+            raise TcpccError(f"{place}: has another number of columns than line 1")
         sample: dict[str, Any] = {}
         for column, name in names.items():
             if name in ("time", *FIELDS) and row[column].strip():
@@ -128,9 +128,9 @@ def _table(path: str | Path, text: str) -> Samples:
                     sample[name] = float(row[column])
                 except ValueError:
                     raise TcpccError(
-                        f"{here}: {name} = {row[column]!r}: must be a number"
+                        f"{place}: {name} = {row[column]!r}: must be a number"
                     ) from None
-        _add(here, samples, row.get("flow") or "connection", sample)
+        _add(place, samples, row.get("flow") or "connection", sample)
     return samples
 
 
@@ -235,7 +235,7 @@ def _ss(path: str | Path, text: str) -> Samples:
     samples: Samples = {}
     now, name = math.nan, ""
     for number, line in enumerate(text.splitlines(), 1):
-        here = f"{path}: line {number}"
+        place = f"{path}: line {number}"
         head, _, rest = line.partition(" ")
         time = _time(head)
         if time is not None:
@@ -250,12 +250,14 @@ def _ss(path: str | Path, text: str) -> Samples:
         values = {key: (value, more) for key, value, more in VALUES.findall(line)}
         if "cwnd" in values or "rtt" in values:
             if not name:
-                raise TcpccError(f"{here}: values before the addresses of a connection")
+                raise TcpccError(f"{place}: values before the addresses of a connection")
             if math.isnan(now):
-                raise TcpccError(f"{here}: no time before it: see tcpcc.apps.traces.from_tcp_info")
-            _add(here, samples, name, {"time": now, **_sample(line, values)})
+                raise TcpccError(f"{place}: no time before it: see tcpcc.apps.traces.from_tcp_info")
+            _add(place, samples, name, {"time": now, **_sample(line, values)})
         elif len(ends) != 2:
-            raise TcpccError(f"{here}: neither a time nor output of ss -tin: {line.strip()[:40]!r}")
+            raise TcpccError(
+                f"{place}: neither a time nor output of ss -tin: {line.strip()[:40]!r}"
+            )
     return samples
 
 
@@ -266,8 +268,10 @@ def _sample(line: str, values: dict[str, tuple[str, str]]) -> dict[str, Any]:
             sample[name] = float(values[key][0]) * scale
     sample["total_retrans"] = float(values.get("retrans", ("0", "0"))[1] or 0)
     before = [word for word in line.split() if ":" not in word and "/" not in word]
-    known = [w for w in before if w.isidentifier() and w not in ("ts", "sack", "ecn", "ecnseen")]
-    names = [w for w in known if w.islower() and w not in ("fastopen", "app_limited", "send")]
+    candidates = [
+        w for w in before if w.isidentifier() and w not in ("ts", "sack", "ecn", "ecnseen")
+    ]
+    names = [w for w in candidates if w.islower() and w not in ("fastopen", "app_limited", "send")]
     if names:
         sample["controller"] = names[0]
     return sample
@@ -285,12 +289,12 @@ def _time(word: str) -> float | None:
         return None
 
 
-def _add(here: str, samples: Samples, name: str, sample: dict[str, Any]) -> None:
+def _add(place: str, samples: Samples, name: str, sample: dict[str, Any]) -> None:
     rows = samples.setdefault(name, [])
     if not math.isfinite(sample.get("time", math.nan)):
-        raise TcpccError(f"{here}: time: must be a number")
+        raise TcpccError(f"{place}: time: must be a number")
     if rows and sample["time"] <= rows[-1]["time"]:
-        raise TcpccError(f"{here}: time = {sample['time']:.17g}: not later than the sample before")
+        raise TcpccError(f"{place}: time = {sample['time']:.17g}: not later than the sample before")
     rows.append(sample)
 
 

@@ -257,7 +257,7 @@ def connections_of(trace: Trace, unread: Unread) -> Connections:
     if isinstance(columns, list) and columns:
         keys = [COLUMNS.get(str(name).lower(), (str(name), ""))[0] for name in columns]
         forms = [COLUMNS.get(str(name).lower(), ("", ""))[1] for name in columns]
-        form = form or next((known for known in forms if known), "")
+        form = form or next((text for text in forms if text), "")
     delta = form in ("delta", "relative_to_previous_event")
     epoch = form == "relative_to_epoch"
     result: dict[str, Timed] = {}

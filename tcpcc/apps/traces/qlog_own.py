@@ -39,8 +39,8 @@ def own_connection(name: str, events: Timed, header: Event) -> Connection:
     names = list(dict.fromkeys(key for row in rows for key in row))
     columns = {key: [row.get(key, math.nan) for row in rows] for key in names}
     columns["seq"] = [row.get("seq", 0) for row in rows]
-    known = {"time", "flow", "event", "seq", "value"}
-    table = events_of(columns, [n for n in names if n not in known and n not in TRACED])
+    fixed = {"time", "flow", "event", "seq", "value"}
+    table = events_of(columns, [n for n in names if n not in fixed and n not in TRACED])
     times = table["time"]
     acks = np.isin(table["event"], (ACK, DUPACK))
     return Connection(
@@ -86,12 +86,12 @@ def _own_event(kind: str, data: Event, links: list[str]) -> Event:
 def _own_metrics(data: Event, size: float, row: Event) -> Event:
     """The fields of `metrics_updated` after the event `row`."""
     cwnd = data["congestion_window"] / size
-    known = ("congestion_window", "bytes_in_flight", "ssthresh", "latest_rtt")
+    standard = ("congestion_window", "bytes_in_flight", "ssthresh", "latest_rtt")
     metrics = {
         "cwnd": cwnd,
         "in_transit": data["bytes_in_flight"] / size,
         "ssthresh": data["ssthresh"] / size if "ssthresh" in data else math.inf,
-        **{name: value for name, value in data.items() if name not in known},
+        **{name: value for name, value in data.items() if name not in standard},
     }
     if row["event"] not in (ACK, DUPACK):
         metrics["value"] = cwnd

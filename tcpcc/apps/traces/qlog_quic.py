@@ -155,8 +155,8 @@ class _Quic:
     def _ack(self, time: float, ranges: list[tuple[int, int]]) -> None:
         acked = 0.0
         for low, high in ranges:
-            known = next((end + 1 for first, end in self.latest_ack if first <= low <= end), low)
-            numbers = range(max(known, self.first_sent), min(high, self.largest_sent) + 1)
+            fresh = next((end + 1 for first, end in self.latest_ack if first <= low <= end), low)
+            numbers = range(max(fresh, self.first_sent), min(high, self.largest_sent) + 1)
             if numbers.stop - numbers.start > len(self.sizes):  # a range may have 2^62 numbers
                 for number in sorted(n for n in self.sizes if n in numbers):
                     acked += self.sizes.pop(number)

@@ -33,20 +33,20 @@ def run(options: argparse.Namespace) -> None:
     from tcpcc.apps.evaluate import attack
 
     import_files(options.imports)
-    found = attack(
+    worst = attack(
         flow_of(options.controller, options), options.harm, ranges=_ranges(options.over) or None,
         trials=options.trials, seed=options.seed, jobs=options.jobs, cache=options.cache,
     )  # fmt: skip
-    told = ", ".join(
+    settings = ", ".join(
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in found.point.items()
+        for name, value in worst.point.items()
     )
-    print(f"{options.harm}: harm {found.harm:.3f} with {told or 'nothing special'}")
+    print(f"{options.harm}: harm {worst.harm:.3f} with {settings or 'nothing special'}")
     if options.save:
-        found.save(options.save)
+        worst.save(options.save)
         own = [name for name in (*options.imports, options.controller) if str(name).endswith(".py")]
         needed = "".join(f" --import {name}" for name in own)
-        print(f"wrote {options.save} (harm {found.replayed:.3f}): tcpcc run {options.save}{needed}")
+        print(f"wrote {options.save} (harm {worst.replayed:.3f}): tcpcc run {options.save}{needed}")
 
 
 def _ranges(texts: Sequence[str]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
             print(f"wrote {options.page}")
         return
 
-    found = measure(report=lambda line: print(line, file=sys.stderr))
-    print(plain_table(found))
+    speeds = measure(report=lambda line: print(line, file=sys.stderr))
+    print(plain_table(speeds))
     if options.readme:
-        write_readme(found, Path("README.md"))
+        write_readme(speeds, Path("README.md"))

@@ -59,11 +59,12 @@ def run(options: argparse.Namespace) -> None:
     for seed in seeds:
         cases = [load(path, options.set, seed) for path in options.scenarios]
         runs: dict[str, Any] = {}
-        for model, given in models.items():
+        for model, model_options in models.items():
             name = "packet" if model == "trains" else model
-            found = sweep(cases, model=name, jobs=options.jobs, **given)
+            results = sweep(cases, model=name, jobs=options.jobs, **model_options)
             runs |= {
-                names[path, model]: run for path, run in zip(options.scenarios, found, strict=True)
+                names[path, model]: run
+                for path, run in zip(options.scenarios, results, strict=True)
             }
         ordered = {name: runs[name] for name in names.values()}
         digests.append([digest_of(run) for run in runs.values()])
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
         with whole_file(options.csv) as part:
             table.to_csv(part)
     print(fitted(over_seeds(tables).reset_index()))
-    if len(digests) > 1 and all(one == digests[0] for one in digests):
+    if len(digests) > 1 and all(of_seed == digests[0] for of_seed in digests):
         print(SAME_SEEDS, file=sys.stderr)
 
 
@@ -85,12 +86,12 @@ def _columns(paths: Sequence[Path], models: Sequence[str]) -> dict[tuple[Path, s
     """Names of the columns: what distinguishes the runs, the file, the model or both."""
     stems = [path.stem for path in paths]
     short = len(set(stems)) == len(stems)
-    found = {}
+    columns = {}
     for path in paths:
         file = path.stem if short else str(path)
         for model in models:
             both = [*([file] if len(paths) > 1 else []), *([model] if len(models) > 1 else [])]
-            found[path, model] = " ".join(both) or file
-    if len(set(found.values())) < len(paths) * len(models):
+            columns[path, model] = " ".join(both) or file
+    if len(set(columns.values())) < len(paths) * len(models):
         raise ScenarioError("compare: the same scenario is given twice")
-    return found
+    return columns

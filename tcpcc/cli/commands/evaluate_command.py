@@ -75,8 +75,8 @@ def _many(names: Sequence[str], options: argparse.Namespace, settings: dict[str,
         if getattr(options, name):
             raise ScenarioError(f"--{name}: needs a single controller")
     flows = None if "all" in names else [flow_of(name, options) for name in names]
-    found = league(flows, out=options.out, **settings)
-    print(plain_table(found.table().reset_index()))
+    result = league(flows, out=options.out, **settings)
+    print(plain_table(result.table().reset_index()))
     if options.out:
         print(f"wrote {options.out / 'index.html'}")
     return 0

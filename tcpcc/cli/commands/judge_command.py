@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
         print(plain_table(pd.DataFrame(rows)))
         return 0
     if options.write is not None:
-        found = publish(options.write, names)
-        print("\n".join(repr(each).strip("<>") for each in found))
+        judgements = publish(options.write, names)
+        print("\n".join(repr(judgement).strip("<>") for judgement in judgements))
         print(f"wrote {options.write / 'README.md'}")
         return 0
     if names is None or (options.trace is None) == (options.controller is None):
@@ -55,19 +55,28 @@ def run(options: argparse.Namespace) -> int:
             "judge: give --case and either a trace or --controller; or --list, or --write FOLDER"
         )
     if options.controller is None:
-        found = [judge(options.trace, name) for name in names]
+        judgements = [judge(options.trace, name) for name in names]
     else:
         flow = flow_of(options.controller, options)
         runs = [find(name).simulate(flow.controller, params=flow.params) for name in names]
-        found = [judge(run, name) for run, name in zip(runs, names, strict=True)]
-    good = all(each.passed and (each.complete or not options.complete) for each in found)
+        judgements = [judge(run, name) for run, name in zip(runs, names, strict=True)]
+    good = all(
+        judgement.passed and (judgement.complete or not options.complete)
+        for judgement in judgements
+    )
     if options.json:
-        print_json([{"case": each.case.name, **row} for each in found for row in each.rows()])
+        print_json(
+            [
+                {"case": judgement.case.name, **row}
+                for judgement in judgements
+                for row in judgement.rows()
+            ]
+        )
         return int(not good)
-    for each in found:
-        table = each.table()
+    for judgement in judgements:
+        table = judgement.table()
         short = ["check", "verdict", "envelope", "found", "time", "value"]
-        print(f"{each.case.name}: {each.case.title}\n")
+        print(f"{judgement.case.name}: {judgement.case.title}\n")
         print(plain_table(table if options.verbose else table[short]))
-        print("\n" + repr(each).strip("<>"))
+        print("\n" + repr(judgement).strip("<>"))
     return int(not good)

@@ -67,16 +67,16 @@ def _one_definition(name: str) -> str:
     from tcpcc.transport.recovery import RECOVERIES
 
     registries = (CONTROLLERS, SLOW_STARTS, QUEUES, RECOVERIES)
-    found = [registry for registry in registries if name in registry]
-    if not found:
+    matches = [registry for registry in registries if name in registry]
+    if not matches:
         raise unknown("name", name, [*LISTS, *(n for r in registries for n in r)])
     parts = []
-    for registry in found:
+    for registry in matches:
         table = registry.table()
-        mine = table[table[registry.kind] == name]
-        head = [f"{registry.kind} {name}: {mine['summary'].iloc[0]}"]
-        head += [f"{c}: {mine[c].iloc[0]}" for c in registry.columns if mine[c].iloc[0]]
-        rows = mine[["parameter", "default", "unit", "meaning"]]
+        entries = table[table[registry.kind] == name]
+        head = [f"{registry.kind} {name}: {entries['summary'].iloc[0]}"]
+        head += [f"{c}: {entries[c].iloc[0]}" for c in registry.columns if entries[c].iloc[0]]
+        rows = entries[["parameter", "default", "unit", "meaning"]]
         if registry is CONTROLLERS:
             head += _evidence_for(CONTROLLERS[name])
         if registry[name].params:

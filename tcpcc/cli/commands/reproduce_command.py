@@ -104,18 +104,18 @@ def _overview(book: Any, records: Sequence[Any]) -> str:
     ):  # fmt: skip
         for model, name in (("packet", "packets"), ("fluid", "fluid")):
             counts = zip(table[f"{model} {part}"], table[f"{model} {whole}"], strict=True)
-            shown[f"{part}, {name}"] = [f"{found} of {total}" for found, total in counts]
+            shown[f"{part}, {name}"] = [f"{count} of {total}" for count, total in counts]
     return plain_table(shown)
 
 
 def _causes(records: Sequence[Any], model: str) -> dict[str, list[str]]:
     """Causes of differences, and how many seeds are missing, with the names of their cells."""
-    found: dict[str, list[str]] = {}
+    causes: dict[str, list[str]] = {}
     for r in records:
         cause = r.cause if model == "packet" else r.fluid_cause
         for text in filter(None, (cause, r.undecided(model))):
-            found.setdefault(text, []).append(f"{r.item} {r.row} {r.column}")
-    return found
+            causes.setdefault(text, []).append(f"{r.item} {r.row} {r.column}")
+    return causes
 
 
 def _scores(book: Any, records: Sequence[Any]) -> str:

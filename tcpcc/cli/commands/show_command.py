@@ -77,15 +77,15 @@ def print_costs(scenario: Scenario) -> None:
         ("fluid", "fluid", {}),
         ("hybrid", "hybrid", {}),
     ]
-    for name, model, given in ways:
+    for name, model, options in ways:
         try:
-            found = estimate(scenario, model, **given)
+            cost = estimate(scenario, model, **options)
         except ScenarioError as error:
             rows.append({"model": name, "note": str(error)})
             continue
-        row = {"model": name, "packets": _about(found.packets), "steps": _about(found.steps)}
-        row |= {"CPU time (s)": _about(found.seconds)}
-        rows.append({**row, "memory (MiB)": _about(found.memory / 2**20)})
+        row = {"model": name, "packets": _about(cost.packets), "steps": _about(cost.steps)}
+        row |= {"CPU time (s)": _about(cost.seconds)}
+        rows.append({**row, "memory (MiB)": _about(cost.memory / 2**20)})
     columns = ["model", "packets", "steps", "CPU time (s)", "memory (MiB)", "note"]
     table = pd.DataFrame(rows, columns=columns).dropna(axis="columns", how="all")
     print(plain_table(table.astype(object)))

@@ -41,15 +41,15 @@ def run(options: argparse.Namespace) -> None:
 
     def measured(run: Any) -> dict[str, Any]:
         rates = run.throughput(after=options.after)
-        found: dict[str, Any] = {
+        numbers: dict[str, Any] = {
             f"{name}_mbps": float(rates.sel(flow=name)) / 1e6 for name in run.flows
         }
         if run.links:
             link = run.busiest_link(after=options.after)
-            found |= {"busiest_link": link} if len(run.links) > 1 else {}
-            found["utilization"] = run.utilization(link, after=options.after)
-            found["queue_mean"] = run.queue_mean(after=options.after, link=link)
-        return found | {RECORD: digest_of(run)}
+            numbers |= {"busiest_link": link} if len(run.links) > 1 else {}
+            numbers["utilization"] = run.utilization(link, after=options.after)
+            numbers["queue_mean"] = run.queue_mean(after=options.after, link=link)
+        return numbers | {RECORD: digest_of(run)}
 
     settings = {"model": options.model, "jobs": options.jobs, "cache": options.cache}
     table = sweep(make, measured, **settings, **model_options(options), **axes)

@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> None:
 
     check_targets(options, "out")
     import_files(options.imports)
-    given = {name: getattr(options, name) for name in CHOICES}
-    chosen = {name: text.split(",") for name, text in given.items() if text is not None}
+    texts = {name: getattr(options, name) for name in CHOICES}
+    chosen = {name: text.split(",") for name, text in texts.items() if text is not None}
     scenario = load(options.scenario, options.set, options.seed)
     fluid = False if options.no_fluid else None
     page = to_html(scenario, options.out, title=options.title, fluid=fluid, **chosen)

@@ -73,16 +73,16 @@ def rightmost_roots(
     n = len(next(iter(terms.values())))
     longest = max(terms)
     if longest == 0:
-        found = np.linalg.eigvals(terms[0.0])
-        return found[np.argsort(-found.real)][:count].astype(complex)
+        roots = np.linalg.eigvals(terms[0.0])
+        return roots[np.argsort(-roots.real)][:count].astype(complex)
     x, d = chebyshev(points)
     generator = np.kron(d * 2 / longest, np.eye(n))
     generator[:n] = 0
     for tau, a in terms.items():
         generator[:n] += np.kron(interpolation(x, 1 - 2 * tau / longest), a)
-    found = np.linalg.eigvals(generator)
-    found = found[np.argsort(-found.real)][: 2 * count]
-    return np.array([polished(terms, s) for s in found])[:count]
+    roots = np.linalg.eigvals(generator)
+    roots = roots[np.argsort(-roots.real)][: 2 * count]
+    return np.array([polished(terms, s) for s in roots])[:count]
 
 
 def polished(terms: Mapping[float, NDArray[np.float64]], s: complex) -> complex:

@@ -85,7 +85,7 @@ class Solver:
         self.world = w = SmoothWorld(scenario)
         self.initial = [state.copy() for state in w.states]
         self.rate, self.room, self.size = (w.link_rows[x] for x in ("rate", "room", "size"))
-        longest = max((one.route.base_rtt for one in w.classes), default=0.0)
+        longest = max((flow_class.route.base_rtt for flow_class in w.classes), default=0.0)
         self.scale = np.where(np.isfinite(self.room), self.room, self.rate * longest)
         #: the backlog in bits at which a timer begins to drop, if the buffer is not full then
         self.onset: dict[int, float] = {}
@@ -102,7 +102,7 @@ class Solver:
         """The backlog in bits at which the timer of link `k` keeps a drop share; leaves the
         discipline's state there."""
         w = self.world
-        marked = w.link_rows["marks"][k] and all(one.ect for one in w.classes)
+        marked = w.link_rows["marks"][k] and all(flow_class.ect for flow_class in w.classes)
         packets = self.rate[k] / (8 * self.size[k]) / (1 if marked else 1 - share)
         try:
             return w.queues[k].rest(share, guess, packets)
@@ -116,64 +116,73 @@ class Solver:
     def hits(self, backlog: Array) -> Hits:
         """What links without timers hit at their `backlog` in bits; nothing at the others."""
         n = len(self.world.links)
-        found = Hits(np.zeros(n), np.zeros(n), np.zeros(n))
+        hits = Hits(np.zeros(n), np.zeros(n), np.zeros(n))
         for k, queue in self.world.queues.items():
             if not queue.timer:
-                found.early[k] = queue.drop_share(backlog[k], FRESH, TIMES)
-                found.early_l4s[k] = self.world.link_rows["early_l4s"][k]
-        return found
+                hits.early[k] = queue.drop_share(backlog[k], FRESH, TIMES)
+                hits.early_l4s[k] = self.world.link_rows["early_l4s"][k]
+        return hits
 
     # ------------------------------------------------------------- packets on their paths
 
-    def waits(self, one: FlowClass, j: int) -> bool:
+    def waits(self, flow_class: FlowClass, j: int) -> bool:
         """Whether the packets of a class wait at hop `j` (those of L4S in DualPI2 do not)."""
-        bypass = self.world.link_rows["bypass"][one.hops[j]]
-        return not (one.ect == 2 and j < one.route.n_forward and bypass > 0)
+        bypass = self.world.link_rows["bypass"][flow_class.hops[j]]
+        return not (flow_class.ect == 2 and j < flow_class.route.n_forward and bypass > 0)
 
-    def passing(self, one: FlowClass, j: int, hits: Hits) -> tuple[float, float, float]:
+    def passing(self, flow_class: FlowClass, j: int, hits: Hits) -> tuple[float, float, float]:
         """Shares of the packets of a class that the discipline at hop `j` lets in, that pass the
         link, and that it marks. ACKs pass."""
-        k = one.hops[j]
-        hit = (hits.early_l4s if one.ect == 2 else hits.early)[k]
-        marked = hit * self.world.link_rows["marks"][k] if one.ect else 0.0
+        k = flow_class.hops[j]
+        hit = (hits.early_l4s if flow_class.ect == 2 else hits.early)[k]
+        marked = hit * self.world.link_rows["marks"][k] if flow_class.ect else 0.0
         let_in = 1 - hit + marked
-        if j >= one.route.n_forward:
+        if j >= flow_class.route.n_forward:
             return let_in, 1.0, marked
-        over = hits.over[k] if self.waits(one, j) else 0.0
+        over = hits.over[k] if self.waits(flow_class, j) else 0.0
         return let_in, let_in * (1 - over) * (1 - self.world.links[k].loss), marked
 
-    def feedback(self, one: FlowClass, hits: Hits) -> tuple[float, float]:
+    def feedback(self, flow_class: FlowClass, hits: Hits) -> tuple[float, float]:
         """Shares of a class's packets that are lost and marked on its path."""
-        kept = unmarked = 1.0
-        for j in range(one.route.n_forward):
-            _, passed, marked = self.passing(one, j, hits)
-            kept, unmarked = kept * passed, unmarked * (1 - marked)
-        return min(1 - kept, ALL), 1 - unmarked
+        delivered = unmarked = 1.0
+        for j in range(flow_class.route.n_forward):
+            _, passed, marked = self.passing(flow_class, j, hits)
+            delivered, unmarked = delivered * passed, unmarked * (1 - marked)
+        return min(1 - delivered, ALL), 1 - unmarked
 
-    def round_trip(self, one: FlowClass, backlog: Array) -> float:
+    def round_trip(self, flow_class: FlowClass, backlog: Array) -> float:
         """A class's round-trip time in s, given the backlogs."""
-        waits = [backlog[k] / self.rate[k] for j, k in enumerate(one.hops) if self.waits(one, j)]
-        return one.route.base_rtt + float(sum(waits))
+        waits = [
+            backlog[k] / self.rate[k]
+            for j, k in enumerate(flow_class.hops)
+            if self.waits(flow_class, j)
+        ]
+        return flow_class.route.base_rtt + float(sum(waits))
 
     def hop_rates(self, rate: Array, hits: Hits) -> list[list[float]]:
         """Packets/s of one flow that reach each hop, by class, if `rate` are sent."""
-        found = []
-        for one, sent in zip(self.world.classes, rate, strict=True):
+        by_class = []
+        for flow_class, sent in zip(self.world.classes, rate, strict=True):
             rates = []
-            for j in range(len(one.hops)):
+            for j in range(len(flow_class.hops)):
                 rates.append(float(sent))
-                sent *= self.passing(one, j, hits)[1]
-            found.append(rates)
-        return found
+                sent *= self.passing(flow_class, j, hits)[1]
+            by_class.append(rates)
+        return by_class
 
     def loads(self, rate: Array, hits: Hits) -> tuple[Array, Array]:
         """Packets that disciplines let in, in bit/s at each link: those that wait and those that
         do not, given the sending rate of one flow of each class."""
         waiting, passing = np.zeros((2, len(self.rate)))
-        for one, rates in zip(self.world.classes, self.hop_rates(rate, hits), strict=True):
-            for j, k in enumerate(one.hops):
-                into = waiting if self.waits(one, j) else passing
-                into[k] += one.count * rates[j] * self.passing(one, j, hits)[0] * one.bits[j]
+        for flow_class, rates in zip(self.world.classes, self.hop_rates(rate, hits), strict=True):
+            for j, k in enumerate(flow_class.hops):
+                into = waiting if self.waits(flow_class, j) else passing
+                into[k] += (
+                    flow_class.count
+                    * rates[j]
+                    * self.passing(flow_class, j, hits)[0]
+                    * flow_class.bits[j]
+                )
         return waiting, passing
 
     def left(self, passing: Array) -> Array:
@@ -191,11 +200,13 @@ class Solver:
         With `rounds` = 0 the class stays in the state after the first loss.
         """
         w = self.world
-        row, one = w.rows[i], w.classes[i]
+        row, flow_class = w.rows[i], w.classes[i]
         row["rtt"] = row["max_rtt"] = rtt
         w.states[i][:] = self.initial[i]
-        fastest = min((self.rate[k] for k in one.hops[: one.route.n_forward]), default=math.inf)
-        most = EXCESS * fastest / (8 * one.flow.spec.packet_size) * rtt
+        fastest = min(
+            (self.rate[k] for k in flow_class.hops[: flow_class.route.n_forward]), default=math.inf
+        )
+        most = EXCESS * fastest / (8 * flow_class.flow.spec.packet_size) * rtt
         return settle_class(address(w.rows), i, lost, marked, rounds, most)
 
     def balance(self, fill: Array) -> Balance:
@@ -216,16 +227,16 @@ class Solver:
                 hits.early_l4s[k] = w.link_rows["early_l4s"][k]
         rtt, cwnd, rate, lost = np.zeros((4, n))
         still = np.ones(n, bool)
-        for i, one in enumerate(w.classes):
-            rtt[i] = self.round_trip(one, backlog)
-            gone, marked = self.feedback(one, hits)
+        for i, flow_class in enumerate(w.classes):
+            rtt[i] = self.round_trip(flow_class, backlog)
+            gone, marked = self.feedback(flow_class, hits)
             lost[i] = 1 - (1 - gone) * (1 - marked)
-            if isinstance(one.flow.spec, CBR):
-                rate[i] = one.flow.spec.rate / (8 * one.flow.spec.packet_size)
+            if isinstance(flow_class.flow.spec, CBR):
+                rate[i] = flow_class.flow.spec.rate / (8 * flow_class.flow.spec.packet_size)
                 continue
             cwnd[i], still[i] = self.settle(i, rtt[i], gone, marked)
             if not 0 < cwnd[i] < math.inf:
-                raise NoEquilibriumError(f"flow {one.name!r}: its window does not settle")
+                raise NoEquilibriumError(f"flow {flow_class.name!r}: its window does not settle")
             rate[i] = min(cwnd[i], w.rows["rwnd"][i]) / rtt[i]
         offered, passing = self.loads(rate, hits)
         load = (offered * (1 - hits.over) + passing) / self.rate
@@ -238,39 +249,39 @@ class Solver:
             NoEquilibriumError: no equilibrium was found.
         """
         fill = np.zeros(len(self.rate))
-        found = self.balance(fill)
-        full = found.load > FULL
+        balance = self.balance(fill)
+        full = balance.load > FULL
         for _ in range(2 * len(full) + 2):
             if full.any():
                 fill = self._fill(full, fill)
-            found = self.balance(fill)
-            more = ~full & (found.load > FULL)
+            balance = self.balance(fill)
+            more = ~full & (balance.load > FULL)
             less = full & (fill <= 0)
             if not more.any() and not less.any():
                 for k, onset in self.onset.items():
                     if fill[k] > 1:
-                        self._rest(k, found.hits.early[k], onset)
-                self._check_loads(full, found)
-                return found
+                        self._rest(k, balance.hits.early[k], onset)
+                self._check_loads(full, balance)
+                return balance
             full = (full | more) & ~less
             fill = np.where(full, fill, 0.0)
         raise NoEquilibriumError("could not determine which links are full")
 
-    def _check_loads(self, full: NDArray[np.bool_], found: Balance) -> None:
+    def _check_loads(self, full: NDArray[np.bool_], balance: Balance) -> None:
         """Refuse a full link that does not carry its rate.
 
         The load jumps past the rate where a rule compares the queueing delay with a threshold. The
         flows that cause a small jump are not at rest.
         """
-        error = np.where(full, np.abs(found.load - 1), 0.0)
+        error = np.where(full, np.abs(balance.load - 1), 0.0)
         for k in np.flatnonzero(error > JUMP):
             raise NoEquilibriumError(
                 f"link {self.world.links[k].name!r}: no queue at which it carries its rate: at"
-                f" {found.backlog[k] / (8 * self.size[k]):.4g} packets, where the rules of a"
-                f" controller switch, its utilization jumps past 1 (to {found.load[k]:.4g})"
+                f" {balance.backlog[k] / (8 * self.size[k]):.4g} packets, where the rules of a"
+                f" controller switch, its utilization jumps past 1 (to {balance.load[k]:.4g})"
             )
-        for i, one in enumerate(self.world.classes):
-            found.still[i] &= not one.flow.is_tcp or all(error[[*one.hops]] < EXACT)
+        for i, flow_class in enumerate(self.world.classes):
+            balance.still[i] &= not flow_class.flow.is_tcp or all(error[[*flow_class.hops]] < EXACT)
 
     def _fill(self, full: NDArray[np.bool_], guess: Array) -> Array:
         """The fill of the links at which the `full` links carry exactly their rates."""
@@ -294,8 +305,8 @@ class Solver:
                 low, high = high, 2 * high
                 if high > LAST:
                     raise NoEquilibriumError("a link is overloaded at any drop probability")
-            found = brentq(lambda s: excess(np.array([s]))[0], low, high, xtol=1e-12)
-            return filled(np.array([found]))
+            solution = brentq(lambda s: excess(np.array([s]))[0], low, high, xtol=1e-12)
+            return filled(np.array([solution]))
         part = start = np.where(guess[places] > 0, guess[places], 0.5)
         error = math.inf
         for first in (start, np.full(len(places), 0.1), np.full(len(places), 1.2)):
@@ -334,22 +345,22 @@ def equilibrium(scenario: Scenario) -> xr.Dataset:
     import xarray as xr
 
     solver = Solver(scenario)
-    found, w = solver.solve(), solver.world
-    flows = {k: i for i, one in enumerate(w.classes) for k in one.members}
+    balance, w = solver.solve(), solver.world
+    flows = {k: i for i, flow_class in enumerate(w.classes) for k in flow_class.members}
     at = [flows[k] for k in range(len(flows))]
-    hits = found.hits
-    waiting = found.backlog * solver.left(solver.loads(found.rate, hits)[1]) / solver.rate
+    hits = balance.hits
+    waiting = balance.backlog * solver.left(solver.loads(balance.rate, hits)[1]) / solver.rate
     passed = (1 - hits.early) * (1 - hits.over) * (1 - np.array([link.loss for link in w.links]))
     table = {
-        "cwnd": ("flow", found.cwnd[at], "packets", "congestion window of one flow"),
-        "rtt": ("flow", found.rtt[at], "s", "round-trip time"),
-        "rate": ("flow", found.rate[at], "packets/s", "sending rate of one flow"),
-        "lost": ("flow", found.lost[at], "1", "share of its packets lost or marked"),
-        "still": ("flow", found.still[at], "", "whether the window came to rest"),
+        "cwnd": ("flow", balance.cwnd[at], "packets", "congestion window of one flow"),
+        "rtt": ("flow", balance.rtt[at], "s", "round-trip time"),
+        "rate": ("flow", balance.rate[at], "packets/s", "sending rate of one flow"),
+        "lost": ("flow", balance.lost[at], "1", "share of its packets lost or marked"),
+        "still": ("flow", balance.still[at], "", "whether the window came to rest"),
         "queue": ("link", waiting / (8 * solver.size), "packets", "packets in the queue"),
-        "delay": ("link", found.backlog / solver.rate, "s", "queueing delay"),
+        "delay": ("link", balance.backlog / solver.rate, "s", "queueing delay"),
         "loss": ("link", 1 - passed, "1", "share dropped or marked"),
-        "utilization": ("link", found.load, "1", "share of the link's rate that is used"),
+        "utilization": ("link", balance.load, "1", "share of the link's rate that is used"),
     }
     return xr.Dataset(
         {name: (dim, values, {"units": unit, "long_name": text})

@@ -94,23 +94,23 @@ class Linear:
         self.feedback = [Past() for _ in self.names]
         for k in range(len(self.world.links)):
             self._add_link(k)
-        for i, one in enumerate(self.world.classes):
-            if one.flow.is_tcp:
-                self._add_class(i, one)
+        for i, flow_class in enumerate(self.world.classes):
+            if flow_class.flow.is_tcp:
+                self._add_class(i, flow_class)
         self._keep_what_matters()
 
     def _number_states(self) -> None:
         w = self.world
-        for i, one in enumerate(w.classes):
-            if not one.flow.is_tcp:
+        for i, flow_class in enumerate(w.classes):
+            if not flow_class.flow.is_tcp:
                 continue
             names = w.states[i].dtype.names or ()
             if w.states[i].dtype.itemsize // 8 != len(names):
                 raise NotSmoothError(
-                    f"controller {one.flow.algorithm.name!r} keeps an array in its state"
+                    f"controller {flow_class.flow.algorithm.name!r} keeps an array in its state"
                 )
             self.at["class", i] = len(self.names)
-            self.names += [f"{one.name}.{name}" for name in names]
+            self.names += [f"{flow_class.name}.{name}" for name in names]
         for k in self.full:
             self.at["backlog", k] = len(self.names)
             self.names.append(f"{w.links[k].name}.backlog")
@@ -126,19 +126,19 @@ class Linear:
 
     # -------------------------------------------------------------- slopes of flows and queues
 
-    def _class_slopes(self, i: int, one: FlowClass) -> list[Array]:
+    def _class_slopes(self, i: int, flow_class: FlowClass) -> list[Array]:
         """Derivatives of a class's drift by its state, its rates of ACKs, losses and marks, and its
         RTT."""
         w, b = self.world, self.balance
         row, y = w.rows[i], w.states[i].view(float).reshape(-1).copy()
         row["quantum"] = 1.0
-        gone, marked = self.solver.feedback(one, b.hits)
+        gone, marked = self.solver.feedback(flow_class, b.hits)
         acks = b.rate[i] * (1 - gone)
-        seen = {"acks": acks, "losses": acks * gone / (1 - gone), "marks": acks * marked}
-        seen["rtt"] = b.rtt[i]
+        signals = {"acks": acks, "losses": acks * gone / (1 - gone), "marks": acks * marked}
+        signals["rtt"] = b.rtt[i]
 
         def drift(state: Array, **other: float) -> Array:
-            for name, value in {**seen, **other}.items():
+            for name, value in {**signals, **other}.items():
                 row[name] = value
             at, out = np.ascontiguousarray(state), np.zeros(len(y))
             drift_of(address(w.rows), i, address(at), NOW, address(out))
@@ -156,8 +156,8 @@ class Linear:
 
             return slope(moved, y[j]) if np.isfinite(y[j]) else np.zeros(len(y))
 
-        def by_seen(name: str) -> Array:
-            value = seen[name]
+        def by_signal(name: str) -> Array:
+            value = signals[name]
             return slope(lambda x: drift(y, **{name: x}), value) if value else np.zeros(len(y))
 
         step = np.zeros_like(y)
@@ -165,18 +165,18 @@ class Linear:
         up, down = drift(y + step)[0] - drift(y)[0], drift(y)[0] - drift(y - step)[0]
         # the same slope, not 0, above and below the window
         if not b.still[i] or not abs(up - down) < ONE_SLOPE * (abs(up) + abs(down)):
-            name = one.flow.algorithm.name if one.flow.controller else ""
+            name = flow_class.flow.algorithm.name if flow_class.flow.controller else ""
             raise NotSmoothError(
-                f"flow {one.name!r}: the rules of {name!r} switch at the equilibrium"
+                f"flow {flow_class.name!r}: the rules of {name!r} switch at the equilibrium"
             )
-        return [np.array([by(j) for j in range(len(y))]).T, *map(by_seen, seen)]
+        return [np.array([by(j) for j in range(len(y))]).T, *map(by_signal, signals)]
 
-    def _queue_slopes(self, k: int, here: list[Hop]) -> Array:
+    def _queue_slopes(self, k: int, hops: list[Hop]) -> Array:
         """Derivatives of a discipline's drift, of the share that it hits, and of that share of
         ECT(1) packets: by each of its states, then by the backlog, then by the arrivals in
         packets/s; shape [cause, effect]."""
         queue, classes = self.world.queues[k], self.world.classes
-        arriving = sum(classes[i].count * self.hop_rates[i][j] for i, j in here)
+        arriving = sum(classes[i].count * self.hop_rates[i][j] for i, j in hops)
         x = np.array([*queue.state, self.balance.backlog[k], arriving])
 
         def effects(x: Array) -> Array:
@@ -192,9 +192,9 @@ class Linear:
 
     def _add_link(self, k: int) -> None:
         """The changes of what reaches a link and, if it is full, of its backlog and discipline."""
-        here = [(i, j) for i, one in enumerate(self.world.classes)
-                for j, link in enumerate(one.hops) if link == k]  # fmt: skip
-        for i, j in here:
+        hops = [(i, j) for i, flow_class in enumerate(self.world.classes)
+                for j, link in enumerate(flow_class.hops) if link == k]  # fmt: skip
+        for i, j in hops:
             before = self.world.classes[i].route.before[j]
             if j == 0:
                 self.into[i, j] = self._sent(i).later(before)
@@ -205,53 +205,54 @@ class Linear:
                     "cannot linearise paths that pass the same links in opposite orders"
                 )
         if k in self.full:
-            drift = self._link_drift(k, here)
+            drift = self._link_drift(k, hops)
             self.rows[self.at["backlog", k]] = drift
             self.pace[k] = (1 / float(self.solver.rate[k])) * drift
 
     def _sent(self, i: int) -> Past:
         """The change of the sending rate of a flow of class `i`."""
-        one, b = self.world.classes[i], self.balance
-        if not one.flow.is_tcp:
+        flow_class, b = self.world.classes[i], self.balance
+        if not flow_class.flow.is_tcp:
             return Past()
         entries = [
             (self.at["backlog", k], -b.rate[i] / b.rtt[i] / self.solver.rate[k])
-            for j, k in enumerate(one.hops) if k in self.full and self.solver.waits(one, j)
+            for j, k in enumerate(flow_class.hops)
+            if k in self.full and self.solver.waits(flow_class, j)
         ]  # fmt: skip
         if b.cwnd[i] < self.world.rows["rwnd"][i]:
             entries.append((self.at["class", i], 1 / b.rtt[i]))
         return self._past(*entries)
 
     def _sojourn(self, i: int, j: int) -> float:
-        one = self.world.classes[i]
-        k = one.hops[j]
-        waits = self.solver.waits(one, j)
+        flow_class = self.world.classes[i]
+        k = flow_class.hops[j]
+        waits = self.solver.waits(flow_class, j)
         return float(self.balance.backlog[k] / self.solver.rate[k]) if waits else 0.0
 
     def _through(self, i: int, j: int) -> Past:
         """The change of the rate at which packets of class `i` leave hop `j`."""
-        one, x = self.world.classes[i], self.hop_rates[i][j]
-        passed = float(self.solver.passing(one, j, self.balance.hits)[1])
+        flow_class, x = self.world.classes[i], self.hop_rates[i][j]
+        passed = float(self.solver.passing(flow_class, j, self.balance.hits)[1])
         out = passed * self.into[i, j]
-        if self.solver.waits(one, j):
-            out = out + -x * passed * self.pace.get(one.hops[j], Past())
-        if j < one.route.n_forward:
+        if self.solver.waits(flow_class, j):
+            out = out + -x * passed * self.pace.get(flow_class.hops[j], Past())
+        if j < flow_class.route.n_forward:
             out = out + -x * self.lost.get((i, j), Past())
         return out.later(self._sojourn(i, j))
 
-    def _link_drift(self, k: int, here: list[Hop]) -> Past:
+    def _link_drift(self, k: int, hops: list[Hop]) -> Past:
         """The drift of a full link's backlog. Also writes the rows of its discipline, and the
-        changes of the shares lost and marked at the hops in `here`."""
+        changes of the shares lost and marked at the hops in `hops`."""
         w, hits, link = self.world, self.balance.hits, self.world.link_rows[k]
         change = dict.fromkeys(("plain", "ect", "passing"), Past())  # in bit/s
         at_rest = dict.fromkeys(change, 0.0)
-        for i, j in here:
-            one = w.classes[i]
-            kind = "ect" if one.ect else "plain"
-            kind = kind if self.solver.waits(one, j) else "passing"
-            change[kind] = change[kind] + one.count * one.bits[j] * self.into[i, j]
-            at_rest[kind] += one.count * one.bits[j] * self.hop_rates[i][j]
-        early, early_l4s = self._hit_changes(k, here)
+        for i, j in hops:
+            flow_class = w.classes[i]
+            kind = "ect" if flow_class.ect else "plain"
+            kind = kind if self.solver.waits(flow_class, j) else "passing"
+            change[kind] = change[kind] + flow_class.count * flow_class.bits[j] * self.into[i, j]
+            at_rest[kind] += flow_class.count * flow_class.bits[j] * self.hop_rates[i][j]
+        early, early_l4s = self._hit_changes(k, hops)
         drops = 1.0 - float(link["marks"])  # of ECN-capable packets that are hit
         e, f, over = (float(x[k]) for x in (hits.early, hits.early_l4s, hits.over))
         d_offered = (1 - e) * change["plain"] + (1 - e * drops) * change["ect"]
@@ -266,25 +267,25 @@ class Linear:
         d_over = Past()
         if over > NOTHING:  # a full buffer: 1 - room / offered
             d_over = (1 / offered) * d_passing + (room / offered**2) * d_offered
-        for i, j in here:
-            one = w.classes[i]
-            hit = early_l4s if one.ect == 2 else early
-            dropped = drops if one.ect else 1.0
-            let_in = self.solver.passing(one, j, hits)[0]
-            full, d_full = (over, d_over) if self.solver.waits(one, j) else (0.0, Past())
+        for i, j in hops:
+            flow_class = w.classes[i]
+            hit = early_l4s if flow_class.ect == 2 else early
+            dropped = drops if flow_class.ect else 1.0
+            let_in = self.solver.passing(flow_class, j, hits)[0]
+            full, d_full = (over, d_over) if self.solver.waits(flow_class, j) else (0.0, Past())
             lost = (1 - full) * dropped * hit + let_in * d_full
             self.lost[i, j] = (1 - w.links[k].loss) * lost
             self.marked[i, j] = (1 - dropped) * hit
         accepted = (1 - over) * d_offered + -offered * d_over
         return (rate / room) * (accepted + d_passing)
 
-    def _hit_changes(self, k: int, here: list[Hop]) -> tuple[Past, Past]:
+    def _hit_changes(self, k: int, hops: list[Hop]) -> tuple[Past, Past]:
         """The changes of the shares that a discipline hits; also writes the rows of its states."""
         if k not in self.world.queues:
             return Past(), Past()
-        *by_own, by_arrivals = self._queue_slopes(k, here)
+        *by_own, by_arrivals = self._queue_slopes(k, hops)
         first, packets = self.at["queue", k], Past()
-        for i, j in here:
+        for i, j in hops:
             packets = packets + float(self.world.classes[i].count) * self.into[i, j]
         places = [*range(first, first + len(by_own) - 1), self.at["backlog", k]]
 
@@ -295,32 +296,32 @@ class Linear:
             self.rows[first + a] = by_queue(a) + float(by_arrivals[a]) * packets
         return by_queue(-2), by_queue(-1)
 
-    def _add_class(self, i: int, one: FlowClass) -> None:
+    def _add_class(self, i: int, flow_class: FlowClass) -> None:
         """The rows of a class's state."""
         b = self.balance
-        by_state, by_acks, by_losses, by_marks, by_rtt = self._class_slopes(i, one)
-        gone, marked = self.solver.feedback(one, b.hits)
-        kept, last, back = 1 - gone, len(one.hops) - 1, one.route.after
-        acks = (self._through(i, last) if one.hops else self._sent(i)).later(back)
+        by_state, by_acks, by_losses, by_marks, by_rtt = self._class_slopes(i, flow_class)
+        gone, marked = self.solver.feedback(flow_class, b.hits)
+        delivered, last, back = 1 - gone, len(flow_class.hops) - 1, flow_class.route.after
+        acks = (self._through(i, last) if flow_class.hops else self._sent(i)).later(back)
         rtt, losing, marking = Past(), Past(), Past()
         for j in range(last, -1, -1):
-            k = one.hops[j]
+            k = flow_class.hops[j]
             back += self._sojourn(i, j)
-            if k in self.full and self.solver.waits(one, j):
+            if k in self.full and self.solver.waits(flow_class, j):
                 queued = self._past((self.at["backlog", k], 1 / float(self.solver.rate[k])))
                 rtt = rtt + queued.later(back)
-            if j < one.route.n_forward and (i, j) in self.lost:
-                _, passed, hit = self.solver.passing(one, j, b.hits)
-                losing = losing + (1 / kept / passed) * self.lost[i, j].later(back)
+            if j < flow_class.route.n_forward and (i, j) in self.lost:
+                _, passed, hit = self.solver.passing(flow_class, j, b.hits)
+                losing = losing + (1 / delivered / passed) * self.lost[i, j].later(back)
                 marking = marking + ((1 - marked) / (1 - hit)) * self.marked[i, j].later(back)
-            back += one.route.before[j]
+            back += flow_class.route.before[j]
         at, n = self.at["class", i], len(by_acks)
         for a in range(n):
             own = self._past(*[(at + j, by_state[a, j]) for j in range(n)])
-            per_ack = by_acks[a] + by_losses[a] * gone / kept + by_marks[a] * marked
+            per_ack = by_acks[a] + by_losses[a] * gone / delivered + by_marks[a] * marked
             self.rows[at + a] = own + per_ack * acks
             hits = by_losses[a] * losing + by_marks[a] * marking
-            self.feedback[at + a] = b.rate[i] * kept * hits + by_rtt[a] * rtt
+            self.feedback[at + a] = b.rate[i] * delivered * hits + by_rtt[a] * rtt
 
     def _keep_what_matters(self) -> None:
         """Make the matrices, without the states on which no window and no queue depends."""
@@ -334,7 +335,7 @@ class Linear:
             keep = more
         self.terms = {delay: a[np.ix_(keep, keep)] for delay, a in closed.items()}
         self.open_terms = {delay: a[np.ix_(keep, keep)] for delay, a in opened.items()}
-        self.names = [name for name, kept in zip(self.names, keep, strict=True) if kept]
+        self.names = [name for name, matters in zip(self.names, keep, strict=True) if matters]
 
     @property
     def frequencies(self) -> Array:

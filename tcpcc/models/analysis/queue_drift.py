@@ -234,8 +234,8 @@ class QueueDrift:
             return np.concatenate([[prob / share - 1], interval * drift / scale])
 
         start = np.concatenate([[0.0], z[moves] / scale[moves]])
-        found = least_squares(off, start, xtol=1e-14, ftol=1e-14, gtol=1e-14)
-        if np.abs(found.fun).max() > RESTS:
+        solution = least_squares(off, start, xtol=1e-14, ftol=1e-14, gtol=1e-14)
+        if np.abs(solution.fun).max() > RESTS:
             raise ValueError(share)
-        self.state, backlog = at(found.x)
+        self.state, backlog = at(solution.x)
         return backlog

@@ -45,9 +45,9 @@ class RightHandSide:
                     " and no CBR sources"
                 )
         self.names: list[str] = []
-        for i, one in enumerate(w.classes):
-            self._solver.settle(i, one.route.base_rtt, rounds=0)
-            self.names += [f"{one.name}.{x}" for x in _variables(w.states[i])]
+        for i, flow_class in enumerate(w.classes):
+            self._solver.settle(i, flow_class.route.base_rtt, rounds=0)
+            self.names += [f"{flow_class.name}.{x}" for x in _variables(w.states[i])]
         parts = [state.view(float)[: len(_variables(state))] for state in w.states]
         self._ends = np.cumsum([len(part) for part in parts])
         self.names += [f"{link.name}.backlog" for link in w.links]
@@ -58,7 +58,7 @@ class RightHandSide:
         solver, w = self._solver, self.world
         *states, queues = np.split(np.ascontiguousarray(y), self._ends)
         backlog = np.clip(queues, 0, solver.room)
-        rtt = np.array([solver.round_trip(one, backlog) for one in w.classes])
+        rtt = np.array([solver.round_trip(flow_class, backlog) for flow_class in w.classes])
         cwnd = np.array([state[0] for state in states])
         rate = np.minimum(cwnd, w.rows["rwnd"]) / rtt
         hits = solver.hits(backlog)
@@ -70,8 +70,8 @@ class RightHandSide:
         left = solver.left(passing)
         grown = offered * (1 - hits.over) * (solver.rate / left) - solver.rate
         drifts = []
-        for i, (one, state) in enumerate(zip(w.classes, states, strict=True)):
-            gone, marked = solver.feedback(one, hits)
+        for i, (flow_class, state) in enumerate(zip(w.classes, states, strict=True)):
+            gone, marked = solver.feedback(flow_class, hits)
             acks, row = rate[i] * (1 - gone), w.rows[i]
             row["quantum"], row["acks"], row["marks"] = 1.0, acks, acks * marked
             row["losses"] = acks * gone / (1 - gone)

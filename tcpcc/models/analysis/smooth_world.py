@@ -49,7 +49,7 @@ class FlowClass:
         return self.flow.name
 
 
-def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
+def flow_classes(resolved: Resolved, queueing: list[int]) -> list[FlowClass]:
     """One class for all flows that differ only in name, and one for each other source."""
     alike: dict[Any, list[int]] = {}
     for k, flow in enumerate(resolved.flows):
@@ -59,8 +59,8 @@ def flow_classes(resolved: Resolved, kept: list[int]) -> list[FlowClass]:
     for members in alike.values():
         flow = resolved.flows[members[0]]
         spec = flow.spec
-        route = route_of(resolved.links, flow, set(kept))
-        hops = tuple(kept.index(link) for link in route.links)
+        route = route_of(resolved.links, flow, set(queueing))
+        hops = tuple(queueing.index(link) for link in route.links)
         bits = [8.0 * (spec.packet_size if j < route.n_forward else spec.ack_size)
                 for j in range(len(hops))]  # fmt: skip
         count, ect = len(members) * spec.count, ECT[flow.tcp.transport.ecn] if flow.is_tcp else 0
@@ -87,27 +87,27 @@ class SmoothWorld:
         require_scenario(scenario)
         self.resolved = scenario.resolve(expand=False)
         refuse_unsupported(self.resolved)
-        kept = queueing_links(self.resolved)
-        self.links = [self.resolved.links[index] for index in kept]
-        self.classes = flow_classes(self.resolved, kept)
+        queueing = queueing_links(self.resolved)
+        self.links = [self.resolved.links[index] for index in queueing]
+        self.classes = flow_classes(self.resolved, queueing)
         self.rows: Records = np.zeros(len(self.classes), CLASS)
-        self.link_rows: Records = np.zeros(len(kept), LINK)
+        self.link_rows: Records = np.zeros(len(queueing), LINK)
         self.queues: dict[int, QueueDrift] = {}
         self._controllers = ControllerMemory(scenario.seed)
         self.states: list[np.ndarray] = []
         self._vectors: list[np.ndarray] = []  # kept alive for the addresses in the rows
-        for row, one in zip(self.rows, self.classes, strict=True):
-            self._lay_out_class(row, one)
-        for k, index in enumerate(kept):
+        for row, flow_class in zip(self.rows, self.classes, strict=True):
+            self._lay_out_class(row, flow_class)
+        for k, index in enumerate(queueing):
             self._lay_out_link(k, index, scenario.seed)
 
-    def _lay_out_class(self, row: Any, one: FlowClass) -> None:
-        row["base_rtt"] = one.route.base_rtt
-        if not one.flow.is_tcp:
+    def _lay_out_class(self, row: Any, flow_class: FlowClass) -> None:
+        row["base_rtt"] = flow_class.route.base_rtt
+        if not flow_class.flow.is_tcp:
             self.states.append(np.zeros(0))
             return
-        controller, transport = one.flow.algorithm, one.flow.tcp.transport
-        state = self._controllers.fill(row, one.flow)
+        controller, transport = flow_class.flow.algorithm, flow_class.flow.tcp.transport
+        state = self._controllers.fill(row, flow_class.flow)
         self.states.append(state)
         row["settles"] = len(controller.state) > 0
         if controller.on_mark is None:

@@ -139,16 +139,16 @@ def stability_map(make: Callable[..., Scenario], **axes: Iterable[Any]) -> xr.Da
     import xarray as xr
 
     values = {name: list(axis) for name, axis in axes.items()}
-    found = []
+    roots = []
     for point in itertools.product(*values.values()):
         scenario = make(**dict(zip(values, point, strict=True)))
         try:
-            found.append(rightmost_roots(Linear(scenario).terms, 1)[0].real)
+            roots.append(rightmost_roots(Linear(scenario).terms, 1)[0].real)
         except (NoEquilibriumError, NotSmoothError):
-            found.append(math.nan)
+            roots.append(math.nan)
     shape = [len(axis) for axis in values.values()]
     return xr.DataArray(
-        np.reshape(found, shape),
+        np.reshape(roots, shape),
         coords=values,
         dims=list(values),
         name="rightmost",

@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 SEEN = 3.0  # largest distance from 0 shown in a Nyquist plot
 
 
-def bode(found: Stability, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes, Axes]:
+def bode(stability: Stability, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes, Axes]:
     """Plot gain and phase of the loop over frequency (Bode plot)."""
     if axes is None:
         import matplotlib.pyplot as plt
 
         axes = plt.subplots(2, 1, sharex=True, layout="constrained")[1]
     gain, phase = axes
-    omega = found.frequencies
-    loop = found.loop(omega)
+    omega = stability.frequencies
+    loop = stability.loop(omega)
     gain.loglog(omega, np.abs(loop))
     gain.axhline(1, color="0.7", lw=0.8)
     phase.semilogx(omega, np.degrees(np.unwrap(np.angle(loop))))
     phase.axhline(-180, color="0.7", lw=0.8)
     phase.set_ylim(-360, 30)
     phase.set_yticks([-360, -270, -180, -90, 0])
-    if np.isfinite(found.crossover):
+    if np.isfinite(stability.crossover):
         for ax in (gain, phase):
-            ax.axvline(found.crossover, color="C1", ls="--", lw=0.8)
-        phase.set_title(f"phase margin {found.phase_margin:.1f}°", fontsize="medium")
-    gain.set_title(f"gain margin {found.gain_margin:.3g}", fontsize="medium")
+            ax.axvline(stability.crossover, color="C1", ls="--", lw=0.8)
+        phase.set_title(f"phase margin {stability.phase_margin:.1f}°", fontsize="medium")
+    gain.set_title(f"gain margin {stability.gain_margin:.3g}", fontsize="medium")
     gain.set_ylabel("gain")
     phase.set_ylabel("phase (degrees)")
     phase.set_xlabel("frequency (rad/s)")
     return gain, phase
 
 
-def nyquist(found: Stability, ax: Axes | None = None) -> Axes:
+def nyquist(stability: Stability, ax: Axes | None = None) -> Axes:
     """Plot the loop gain in the complex plane (Nyquist plot), with the point -1."""
     if ax is None:
         import matplotlib.pyplot as plt
 
         ax = plt.subplots(layout="constrained")[1]
-    loop = found.loop(found.frequencies)
+    loop = stability.loop(stability.frequencies)
     ax.plot(loop.real, loop.imag, label="0 < frequency")
     ax.plot(loop.real, -loop.imag, ls="--", lw=0.8, color="C0")
     ax.plot([-1], [0], "+", color="C3", ms=10)

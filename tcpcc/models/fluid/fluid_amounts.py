@@ -33,9 +33,9 @@ def arrive_in_amounts(w, x, now, packets):
     q.idle = x.idle
     if packets > 0:
         x.idle = 0.0
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1

@@ -75,9 +75,9 @@ def integrate_all(
             except Exception as error:
                 yield [index], error
                 continue
-            mine = waiting.setdefault(case.kind, [])
-            mine.append((index, case))
-            if case.kind is None or len(mine) == LARGEST or len(mine) * case.work >= WORK:
+            batch = waiting.setdefault(case.kind, [])
+            batch.append((index, case))
+            if case.kind is None or len(batch) == LARGEST or len(batch) * case.work >= WORK:
                 begin(case.kind)
             elif sum(map(len, waiting.values())) == HELD:
                 begin(*waiting)
@@ -99,30 +99,30 @@ class _Batches:
 
     def run(self, numbered: list[Numbered]) -> Found:
         """Indices and results of cases of one kind."""
-        numbered.sort(key=lambda one: one[1].end)
+        numbered.sort(key=lambda pair: pair[1].end)
         cases = [case for _, case in numbered]
         done = np.zeros(len(cases), bool)
-        found: Found = []
+        results: Found = []
         mould = self._mould(cases[0]) if len(cases) > 1 else None
         if mould is not None:
             of = mould.copies(self._memory(len(cases), mould.words))
             mould.world.write_numbers(cases, of)
             done = _run(of(mould.world.w)[:, 0], [case.end for case in cases])
-            mine = np.flatnonzero(done).tolist()
-            those = of if done.all() else lambda array: of(array)[done]
-            if mine:
-                result = self._read(mould.world, [cases[k] for k in mine], those)
-                found.append(([numbered[k][0] for k in mine], result))
+            indices = np.flatnonzero(done).tolist()
+            of_done = of if done.all() else lambda array: of(array)[done]
+            if indices:
+                result = self._read(mould.world, [cases[k] for k in indices], of_done)
+                results.append(([numbered[k][0] for k in indices], result))
         for k in np.flatnonzero(~done).tolist():
             index, case = numbered[k]
             try:
                 world = self._world(case)
                 world.run(world.end)
             except Exception as error:
-                found.append(([index], error))
+                results.append(([index], error))
                 continue
-            found.append(([index], self._read(world, [case], alone)))
-        return found
+            results.append(([index], self._read(world, [case], alone)))
+        return results
 
     def _memory(self, n: int, words: int) -> NDArray[np.int64]:
         """Memory for `n` worlds, the same for all batches of a thread: new pages cost more than
@@ -156,13 +156,13 @@ def _run(w: np.ndarray, ends: Sequence[int]) -> np.ndarray:
     has, or one of their rules has failed."""
     from tcpcc.models.fluid.fluid_step import run_steps
 
-    here = w.ctypes.data + w.strides[0] * np.arange(len(w))
+    addresses = w.ctypes.data + w.strides[0] * np.arange(len(w))
     begin = 0
     for end, group in groupby(ends):
         stop = begin + len(list(group))
         while begin < stop:
             try:
-                run_steps(address(here[begin:]), stop - begin, end)
+                run_steps(address(addresses[begin:]), stop - begin, end)
                 begin = stop
             except ArithmeticError:
                 failed = (w["k"] < end) & (w["need"] == 0)

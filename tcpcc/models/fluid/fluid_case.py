@@ -52,8 +52,8 @@ class FluidCase:
         self.scenario, self.resolved = scenario, resolved
         self.rows = resolved.rows
         self.kept = queueing_links(replace(resolved, flows=self.rows))
-        kept = set(self.kept)
-        self.routes = [route_of(resolved.links, flow, kept) for flow in self.rows]
+        queueing = set(self.kept)
+        self.routes = [route_of(resolved.links, flow, queueing) for flow in self.rows]
         jitter = [link.jitter for link in resolved.links]
         self.noises = [
             sum(jitter[k] for k in (*flow.forward, *flow.reverse)) / 2 for flow in self.rows
@@ -148,8 +148,8 @@ def step_of(resolved: Resolved, routes: list[Route], interval: float, steps: flo
 def _step_near(longest: float, base_rtts: tuple[float, ...], interval: float) -> float:
     least = float(max(math.ceil(interval / longest - 1e-9), 1))
     parts = _parts_from(least)
-    each = np.array(base_rtts)[:, None] * parts / interval
-    return interval / float(parts[np.abs(each - each.round()).sum(0).argmin()])
+    steps = np.array(base_rtts)[:, None] * parts / interval
+    return interval / float(parts[np.abs(steps - steps.round()).sum(0).argmin()])
 
 
 @lru_cache(maxsize=128)

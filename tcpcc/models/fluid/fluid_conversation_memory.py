@@ -73,9 +73,9 @@ class PlaceMemory:
             model["waits"] = AFTER_ACK if waits else AFTER_ITEM
             model["n_hops"] = len(world.routes[row].links)
             self.hops.append(world.hops_of(row))
-            mine = np.arange(len(self.hops[k]))
+            way = np.arange(len(self.hops[k]))
             world.lay_out_delays(
-                self.models[k : k + 1], self.hops[k][None], mine, [world.routes[row]], world.step
+                self.models[k : k + 1], self.hops[k][None], way, [world.routes[row]], world.step
             )
             self._memory.append(_words(state, sample_of(flow)))
             kind = self.kinds[k]

@@ -26,9 +26,9 @@ def chosen_hop(w, x, total, weight, weight_l4s):
     ECT(1) and for others, `total` together; -1: none."""
     at = uniform(x) * total
     chosen = -1
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1
@@ -47,9 +47,9 @@ def chosen_hop(w, x, total, weight, weight_l4s):
 def l4s_arrivals(w, x):
     """Packets of ECT(1) that arrive in this step from senders."""
     packets = 0.0
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1

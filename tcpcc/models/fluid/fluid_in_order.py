@@ -59,9 +59,9 @@ def count_arrivals(w, x, h, amount):
 @compiled
 def set_times(w, x):
     """Set the time of the first piece of each hop."""
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1
@@ -88,9 +88,9 @@ def set_next(w, x, h, piece):
 def earliest(w, x):
     """The hop with the earliest next packet; -1: no hop has any."""
     first, time = -1, math.inf
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1

@@ -99,11 +99,11 @@ def take_arrivals(w, x):
     x.complete = 0.0
     ordered = is_ordered(x)
     grown = row_of(x, x.grown, w.k)
-    here, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
+    hop_set, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
     before, has_left = present(x, w.k - 1), x.head == w.k
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         if has_left:
             index_at(before, j).at = 0
         while word != 0:
@@ -226,13 +226,13 @@ def part_of_next(w, x, room):
 def send_two_rows(w, x, part):
     """As `send_row` for the whole head and then for a `part` of the row behind it, for a busy link
     sends the end of a row and the beginning of the next one in each step."""
-    here, behind = present(x, x.head), present(x, x.head + 1)
+    hop_set, behind = present(x, x.head), present(x, x.head + 1)
     row, next_row = row_of(x, x.fluid, x.head), row_of(x, x.fluid, x.head + 1)
     grown, next_grown = row_of(x, x.grown, x.head), row_of(x, x.grown, x.head + 1)
     first, hops, column = x.first, w.hops, x.mask + BETWEEN
     packets = next_packets = 0.0
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at | index_at(behind, j).at
+        word = index_at(hop_set, j).at | index_at(behind, j).at
         while word != 0:
             i = first_of(word, j)
             word &= word - 1
@@ -261,11 +261,11 @@ def send_two_rows(w, x, part):
 def send_row(w, x, part, before, after):
     """Send a part of the fluid at the head of the queue, and the gaps in it. Of what arrived
     together the part `before` is there and the part `after` stays, or there are `NO_GAPS`."""
-    here, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
+    hop_set, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
     grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             i = first_of(word, j)
             word &= word - 1
@@ -412,10 +412,10 @@ def concentration(w, x, packets):
     """The probability that an arrival of this step and one of about the last second are of one
     flow: in a step there are packets of few flows."""
     equal = recent = 0.0
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for h in range(x.first, x.first + x.n):
         count = hop_at(w.hops, h).count
-        amount = arrives(x, h).value if holds(here, h - x.first) else 0.0
+        amount = arrives(x, h).value if holds(hop_set, h - x.first) else 0.0
         mean = number_at(x.recent, h - x.first)
         mean.value += min(w.step / RECENT, 1.0) * (amount - mean.value)
         equal += count * amount * mean.value

@@ -124,9 +124,9 @@ def displacement(w, x, h, per_packet):
 def growth(w, x):
     """Packets of this step's arrivals by which windows have grown."""
     total = 0.0
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1
@@ -140,9 +140,9 @@ def take_grown(w, x):
     """A hop drawn in proportion to its packets by which its window has grown, less one of these;
     -1: none."""
     chosen, total = -1, 0.0
-    here = present(x, w.k)
+    hop_set = present(x, w.k)
     for j in range(words_for(x.n)):
-        word = index_at(here, j).at
+        word = index_at(hop_set, j).at
         while word != 0:
             h = x.first + first_of(word, j)
             word &= word - 1

@@ -60,7 +60,7 @@ def columns_by_name(
         a function of the name of a series of `FlowSeries` and `LinkSeries`, or "time", "capacity",
         "count", "packet_size"; and the names.
     """
-    kept = [world.case.rows[k] for k in world.recorded]
+    rows = [world.case.rows[k] for k in world.recorded]
     ends = _ends(world)
     capacity = capacities(world.resolved, ends)[None]
     if not world.resolved.changes:
@@ -68,34 +68,34 @@ def columns_by_name(
         capacity = np.diff(ends, prepend=0.0)[:, None] * np.array(rates)[:, None]
     facts = {
         "time": ends, "capacity": capacity,
-        "count": np.array([row.spec.count for row in kept]),
-        "packet_size": np.array([row.spec.packet_size for row in kept]),
+        "count": np.array([row.spec.count for row in rows]),
+        "packet_size": np.array([row.spec.packet_size for row in rows]),
     }  # fmt: skip
     binned = _binned(world, of)
 
     def columns(name: str) -> NDArray[np.float64]:
         return facts[name] if name in facts else binned(name)
 
-    return columns, [row.owner for row in kept]
+    return columns, [row.owner for row in rows]
 
 
 def recorded_series(world: FluidWorld) -> Series:
     """The series of the run."""
-    n, kept = world.n_bins, world.recorded
+    n, rows = world.n_bins, world.recorded
     totals = _totals(world)
     marks = ["marks"] if world.hops["ect"].any() else []
     binned = _binned(world, alone)
-    found = {name: binned(name)[0] for name in (*WINDOWS, *AMOUNTS, *OF_LINKS, *marks)}
+    series = {name: binned(name)[0] for name in (*WINDOWS, *AMOUNTS, *OF_LINKS, *marks)}
     ends = _ends(world)
-    on = ~(ends[:, None] > totals["finished"][kept])
+    on = ~(ends[:, None] > totals["finished"][rows])
     flows = FlowSeries(
-        **{name: found[name] for name in (*WINDOWS, *AMOUNTS)},
-        **{name: totals[name][kept] for name in ("timeouts", "loss_events", "finished")},
-        controller_states=states_of_flows(world.resolved.rows, kept, world.notes, slice(0, n), on),
+        **{name: series[name] for name in (*WINDOWS, *AMOUNTS)},
+        **{name: totals[name][rows] for name in ("timeouts", "loss_events", "finished")},
+        controller_states=states_of_flows(world.resolved.rows, rows, world.notes, slice(0, n), on),
     )
     links = LinkSeries(
-        **{name: found[name] for name in OF_LINKS},
-        marks=found.get("marks"),
+        **{name: series[name] for name in OF_LINKS},
+        marks=series.get("marks"),
         states=recorded_states(world.resolved.links, world.queues, slice(0, n)),
     )
     return Series(ends, flows, links, items=recorded_items(world), totals=totals)
@@ -113,21 +113,21 @@ def _ends(world: FluidWorld) -> NDArray[np.float64]:
 
 def _binned(world: FluidWorld, of: Of) -> Columns:
     """Series of recorded flows and links by name, shape [world, time, row or link]."""
-    ends, kept, counts = _ends(world), world.recorded, _counts(world)[world.recorded]
+    ends, rows, counts = _ends(world), world.recorded, _counts(world)[world.recorded]
     widths = np.diff(ends, prepend=0.0)[:, None]
-    flows = of(world.flow_bins)[:, : len(kept)]
+    flows = of(world.flow_bins)[:, : len(rows)]
     recorded = [i for i, link in enumerate(world.resolved.links) if link.record]
     n = len(world.resolved.flows)
     finished = np.full((len(flows), len(world.case.rows)), math.nan)
     finished[:, :n] = of(world.flows)["finished"][:, :n]
-    finished = finished[:, kept, None]
+    finished = finished[:, rows, None]
 
     def binned(name: str) -> NDArray[np.float64]:
         if name in AMOUNTS:
             return (flows[name] * counts[:, None]).transpose(0, 2, 1)
         if name in WINDOWS:
             values = np.where(ends > finished, np.nan, flows[name]).transpose(2, 0, 1)
-            if len(kept) > 1:  # rows side by side in memory, so that sums over time are fast
+            if len(rows) > 1:  # rows side by side in memory, so that sums over time are fast
                 values = values.copy()
             return values.swapaxes(0, 1)
         series = of(world.link_bins)["waiting" if name == "queue" else name]

@@ -318,17 +318,17 @@ def pass_fluid(w, hop, amount):
 
 
 @compiled
-def put_fluid(here, k, amount):
-    """Let an amount of fluid arrive at step `k` where what leaves `here` goes, a flow or a hop."""
-    target_at(here, k).value += amount
-    index_at(here.target_set + (k & here.target_mask) * here.target_stride, 0).at |= here.target_bit
+def put_fluid(row, k, amount):
+    """Let an amount of fluid arrive at step `k` where what leaves `row` goes, a flow or a hop."""
+    target_at(row, k).value += amount
+    index_at(row.target_set + (k & row.target_mask) * row.target_stride, 0).at |= row.target_bit
 
 
 @compiled
-def target_at(here, k):
+def target_at(row, k):
     """The number to which `put_fluid` adds."""
-    mask = here.target_mask
-    return number_at(here.target, here.target_column * (mask + BETWEEN) + (k & mask))
+    mask = row.target_mask
+    return number_at(row.target, row.target_column * (mask + BETWEEN) + (k & mask))
 
 
 @compiled
@@ -389,10 +389,10 @@ def then(w, f, total, at):
     at = max(at, float(w.k - w.mask))  # the table reaches back no further
     k = int(at)
     part = at - k
-    here = total_at(w, f, total, k).value
+    value = total_at(w, f, total, k).value
     if part == 0.0 or k + 1 >= w.k:
-        return here
-    return here + part * (total_at(w, f, total, k + 1).value - here)
+        return value
+    return value + part * (total_at(w, f, total, k + 1).value - value)
 
 
 @compiled

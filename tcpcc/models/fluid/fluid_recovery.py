@@ -117,13 +117,13 @@ def place_of_loss(w, f, before, a, n):
 def lost_duplicates(w, f, before, n):
     """How many of `n` lost packets were on the way for the second time: the receiver has them."""
     share = f.duplicates / max(f.sent - before, f.duplicates)
-    known = 0.0
+    count = 0.0
     while n > HALF:
         if f.duplicates >= 1 and uniform(w) < share:
             f.duplicates -= 1
-            known += 1
+            count += 1
         n -= 1
-    return known
+    return count
 
 
 @compiled

@@ -108,8 +108,8 @@ def history_of(w, f, a, at):
     a.lost = f.lost - total_at(w, f, LOST_BY, k).value
     a.app_limited = total_at(w, f, LIMITED_AT, k).value
     for i in range(f.n_stamps):
-        given = number_at(f.state + index_at(f.stamps, 2 * i + 1).at, 0)
-        given.value = total_at(w, f, N_TOTALS + i, k).value
+        stamp = number_at(f.state + index_at(f.stamps, 2 * i + 1).at, 0)
+        stamp.value = total_at(w, f, N_TOTALS + i, k).value
 
 
 @compiled
@@ -125,8 +125,8 @@ def note_history(w, f, k, limited):
     total_at(w, f, LIMITED_AT, k).value = limited
     total_at(w, f, FIRST_SENT_AT, k).value = f.first_sent
     for i in range(f.n_stamps):
-        kept = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
-        total_at(w, f, N_TOTALS + i, k).value = kept.value
+        stamp = number_at(f.state + index_at(f.stamps, 2 * i).at, 0)
+        total_at(w, f, N_TOTALS + i, k).value = stamp.value
 
 
 @compiled
@@ -168,13 +168,13 @@ def waits_passed(w, f):
             break  # the tables reach back no further
         hop = hop_at(w.hops, index_at(f.route, j).at)
         k = int(at)
-        here = number_at(hop.waits, (k & mask) * hop.stride + hop.place).value
+        wait = number_at(hop.waits, (k & mask) * hop.stride + hop.place).value
         if k + 1 < now:
-            there = number_at(hop.waits, ((k + 1) & mask) * hop.stride + hop.place).value
-            here += (at - k) * (there - here)
-        total += here
+            next_wait = number_at(hop.waits, ((k + 1) & mask) * hop.stride + hop.place).value
+            wait += (at - k) * (next_wait - wait)
+        total += wait
         if hop.is_ack == 0:
-            owd += here
-        at -= here * w.per_second + hop.before
+            owd += wait
+        at -= wait * w.per_second + hop.before
     f.owd = owd
     return total

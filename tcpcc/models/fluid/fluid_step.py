@@ -28,11 +28,11 @@ def step_world(w):
         follow_paths(w)
     if w.k >= w.soonest:
         wake_flows(w)
-    here = returned(w, w.k)
+    flow_set = returned(w, w.k)
     for j in range(words_for(w.n_flows)):
-        word = index_at(w.awake, j).at | index_at(here, j).at
+        word = index_at(w.awake, j).at | index_at(flow_set, j).at
         index_at(w.awake, j).at = word
-        index_at(here, j).at = 0
+        index_at(flow_set, j).at = 0
         while word != 0:
             step_sender(w, flow_at(w.flows, first_of(word, j)), now)
             word &= word - 1

@@ -190,19 +190,19 @@ class FluidWorld:
         w["steps_per_bin"] = w["bin_end"] = np.rint(self.scenario.interval / steps)
         seed_streams(w, seeds, "fluid")
         for k, index in enumerate(self.kept):
-            mine, rows = [case.resolved.links[index] for case in cases], links[:, k]
-            rows["rate"] = [link.rate for link in mine]
-            rows["loss"] = [link.loss for link in mine]
-            rows["limit"] = [link.buffer for link in mine]
+            of_cases, rows = [case.resolved.links[index] for case in cases], links[:, k]
+            rows["rate"] = [link.rate for link in of_cases]
+            rows["loss"] = [link.loss for link in of_cases]
+            rows["limit"] = [link.buffer for link in of_cases]
             crossing = [i for i, route in enumerate(self.routes) if index in route.links]
             noises = np.array([[case.noises[i] for i in crossing] for case in cases])
             trips = np.array([[case.routes[i].base_rtt for i in crossing] for case in cases])
             trips -= noises
             rows["noise"] = 2 * noises.max(1, initial=0.0)
             rows["alike"] = trips.max(1, initial=0.0) - trips.min(1, initial=math.inf) < SAME
-            seed_streams(rows, seeds, f"link {mine[0].name}: fluid")
+            seed_streams(rows, seeds, f"link {of_cases[0].name}: fluid")
             if index in self.queues:
-                self.queues[index].write_numbers(mine, seeds, of)
+                self.queues[index].write_numbers(of_cases, seeds, of)
         for i, flow in enumerate(self.resolved.flows):
             self.write_flow(flows[:, i], i, cases)
             routes = [case.routes[i] for case in cases]
@@ -278,12 +278,12 @@ class FluidWorld:
         )
         before, old = self.columns, self.hops
         columns = {(i, j): h for h, (_, i, j) in enumerate(passed)}
-        kept = np.array([before[i, j] for _, i, j in passed if (i, j) in before], np.int64)
+        old_columns = np.array([before[i, j] for _, i, j in passed if (i, j) in before], np.int64)
         now = np.array([h for h, (_, i, j) in enumerate(passed) if (i, j) in before], np.int64)
         self.hops, self.columns = np.zeros(len(passed), r.HOP), columns
-        self.hops[now] = old[kept]
+        self.hops[now] = old[old_columns]
         moved = np.zeros(len(old), np.int64)
-        moved[kept] = now
+        moved[old_columns] = now
         for memory in self.packet_links.values():
             memory.move_hops(moved)
         laid_out: dict[int, Records] = {}
@@ -311,26 +311,26 @@ class FluidWorld:
         for k in range(len(self.kept)):
             self.links[k]["first"] = np.searchsorted(of_queue, k)
             self.links[k]["n"] = np.count_nonzero(of_queue == k)
-            mine = self.hops[of_queue == k]
-            single = (mine["count"] == 1).all() and not mine["from_outside"].any()
+            link_hops = self.hops[of_queue == k]
+            single = (link_hops["count"] == 1).all() and not link_hops["from_outside"].any()
             self.links[k]["single"] = single
-            self.links[k]["clocked"] = (mine["is_tcp"] > mine["is_ack"]).all()
+            self.links[k]["clocked"] = (link_hops["is_tcp"] > link_hops["is_ack"]).all()
         clocked = self.links["clocked"] > 0
         follows = self.hops["next"] >= 0
-        here, there = clocked[self.hops["queue"]], clocked[self.hops["next_link"]]
-        self.hops["passes_growth"] = follows & here & there
+        own_clocked, next_clocked = clocked[self.hops["queue"]], clocked[self.hops["next_link"]]
+        self.hops["passes_growth"] = follows & own_clocked & next_clocked
         self._lay_out_tables()
         self._lay_out_changes()
 
     def lay_out_delays(
-        self, rows: Any, hops: Any, mine: np.ndarray, routes: Sequence[Route], steps: Any
+        self, rows: Any, hops: Any, way: np.ndarray, routes: Sequence[Route], steps: Any
     ) -> None:
         """Delays in whole steps: those of the path up to each link are rounded, not each delay.
 
         Args:
             rows: a flow's record in each of several worlds.
             hops: the hops of these worlds, shape [world, hop], of which the flow has those in the
-                columns `mine`.
+                columns `way`.
             routes, steps: of the flow in each world, and the time step.
         """
         parts = np.array([route.before for route in routes]).T
@@ -338,13 +338,13 @@ class FluidWorld:
         for j, before in enumerate(parts):
             passed = passed + before
             # a link that is served earlier in a step than the one before
-            later = bool(j) and hops["queue"][0, mine[j]] <= hops["queue"][0, mine[j - 1]]
+            later = bool(j) and hops["queue"][0, way[j]] <= hops["queue"][0, way[j - 1]]
             delays.append(np.maximum(np.rint(passed / steps), at + later) - at)
             at = at + delays[-1]
         base = np.array([route.base_rtt for route in routes])
         last = np.maximum(np.rint(base / steps), at + 1) - at
         rows["to_first"] = delays[0] if delays else 0
-        for h, delay, before in zip(mine, [*delays[1:], last], parts, strict=False):
+        for h, delay, before in zip(way, [*delays[1:], last], parts, strict=False):
             hops["delay"][:, h], hops["before"][:, h] = delay, before / steps
             if not hops["is_ack"][0, h]:
                 hops["hold"][:, h] = base
@@ -496,11 +496,15 @@ class FluidWorld:
         of_world |= {"awake": (1, words), "syn_words": (1, flows, n), "own_words": (1, 1, n)}
         yield w, of_world
         for x in self.links:
-            here, hops = int(x["mask"]) + 1, int(x["n"])
-            column = hops, here + r.SPARE
+            link_rows, hops = int(x["mask"]) + 1, int(x["n"])
+            column = hops, link_rows + r.SPARE
             of_link: dict[str, tuple[int, ...]] = dict.fromkeys(r.HOP_COLUMNS, column)
-            of_link |= {"bits": (here, 1), "gaps": (here, 1), "present": (here, words_for(hops))}
-            of_link |= {"hop_words": (here, hops, n), "carried_words": (1, hops, n)}
+            of_link |= {
+                "bits": (link_rows, 1),
+                "gaps": (link_rows, 1),
+                "present": (link_rows, words_for(hops)),
+            }
+            of_link |= {"hop_words": (link_rows, hops, n), "carried_words": (1, hops, n)}
             of_link |= {"hop_waits": (rows, hops if x["packets"] else 0)}
             yield x, of_link | dict.fromkeys(r.OF_HOPS, (1, hops))
 
@@ -604,12 +608,12 @@ class FluidWorld:
         """
         from tcpcc.models.fluid.fluid_step import run_steps
 
-        here = np.array([address(self.w)], np.int64)
+        addresses = np.array([address(self.w)], np.int64)
         try:
-            run_steps(address(here), 1, until)
+            run_steps(address(addresses), 1, until)
             while self.w["need"][0]:
                 self.make_room()
-                run_steps(address(here), 1, until)
+                run_steps(address(addresses), 1, until)
         except ArithmeticError as error:
             self._check_windows()
             rules = suspects(self.senders(), self.resolved.links, self.queues)

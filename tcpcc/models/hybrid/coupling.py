@@ -129,14 +129,14 @@ class CoupledWorld(PacketWorld):
         """The packets' series, in which flows and links of the fluid have theirs."""
         self.fluid.run(self.fluid.end)
         other = recorded_series(self.fluid)
-        mine, whole = series.flows, other.flows
+        flows, whole = series.flows, other.flows
         rows = [k for k, row in enumerate(self.kept) if row in self.fluid_flows]
         for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS):
-            getattr(mine, name)[:, rows] = getattr(whole, name)[:, rows]
-        for name, values in mine.controller_states.items():
+            getattr(flows, name)[:, rows] = getattr(whole, name)[:, rows]
+        for name, values in flows.controller_states.items():
             values[:, rows] = whole.controller_states[name][:, rows]
         for name in ("timeouts", "loss_events", "finished"):
-            getattr(mine, name)[rows] = getattr(whole, name)[rows]
+            getattr(flows, name)[rows] = getattr(whole, name)[rows]
         columns = [k for k, link in enumerate(self.recorded) if link in self.fluid_links]
         for name in ("queue", "busy", "queue_max", "sent_bits", *ADDED):
             values = getattr(other.links, name)[:, columns]

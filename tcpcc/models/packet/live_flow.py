@@ -149,17 +149,17 @@ class LiveFlow:
                 its range.
         """
         state = record_view(self._controller.state_dtype, int(self._row["state"]))
-        known = [*self.state, *self._controller.params]
+        names = [*self.state, *self._controller.params]
         for name, value in values.items():
-            if name not in known:
-                raise unknown(f"state or parameter of {self.name!r}", name, known)
+            if name not in names:
+                raise unknown(f"state or parameter of {self.name!r}", name, names)
             if name in WINDOW:
                 positive(name, value, "packets", inf=name == "ssthresh")
-        given = {n: v for n, v in values.items() if n in self._controller.params}
-        self._controller.check({**self.params, **given})
+        new_params = {n: v for n, v in values.items() if n in self._controller.params}
+        self._controller.check({**self.params, **new_params})
         params = record_view(self._controller.params_dtype, int(self._row["params"]))
         for name, value in values.items():
-            (params if name in given else state)[name] = value
+            (params if name in new_params else state)[name] = value
 
     def send(self, packets: int) -> None:
         """Add `packets` to send, now. The flow must have a size and must have started.

@@ -87,7 +87,7 @@ def packets_sent(scenario: Scenario, resolved: Resolved, senders: Senders) -> tu
     through: dict[int, float] = defaultdict(float)
     counted: dict[int, float] = defaultdict(float)
     together: dict[int, list[float]] = {}
-    for flow, mine in zip(resolved.flows, sender_counts(resolved, senders), strict=True):
+    for flow, n_senders in zip(resolved.flows, sender_counts(resolved, senders), strict=True):
         spec = flow.spec
         narrow = min(flow.forward, key=lambda i: rates[i])
         per_second = rates[narrow] / (8 * spec.packet_size)
@@ -99,15 +99,15 @@ def packets_sent(scenario: Scenario, resolved: Resolved, senders: Senders) -> tu
         active = min(spec.stop or math.inf, scenario.duration) - spec.start
         most, window = _one_flow(flow, spec, resolved, per_second, active)
         windows = together.setdefault(narrow, [0.0, 0.0, 0.0])
-        windows[0] += window * mine
+        windows[0] += window * n_senders
         windows[1] = max(windows[1], window)
-        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * mine
+        windows[2] += min(window, max(spec.transport.initial_window, LEAST)) * n_senders
         if math.isfinite(per_second):
             room[narrow] = per_second * scenario.duration
             through[narrow] += most * spec.count
-            counted[narrow] += most * mine
+            counted[narrow] += most * n_senders
         else:
-            sent += most * mine
+            sent += most * n_senders
     share = {link: counted[link] / most if most > 0 else 0.0 for link, most in through.items()}
     sent += sum(min(most, room[link]) * share[link] for link, most in through.items())
     # Flows that share a link's buffer fill it once; each has a few more packets outstanding.
@@ -134,9 +134,9 @@ def _one_flow(
         if math.isfinite(link.buffer)
     )
     window = 2 * (per_second * rtt + buffers)
-    kept = math.prod(1 - link.loss for link in forward)
-    if kept < 1:  # random losses bound the window
-        window = min(window, 4 / math.sqrt(1 - kept) + 0.2 / (1 - kept))
+    delivered = math.prod(1 - link.loss for link in forward)
+    if delivered < 1:  # random losses bound the window
+        window = min(window, 4 / math.sqrt(1 - delivered) + 0.2 / (1 - delivered))
     doublings = active / rtt
     grown = first * 2**doublings if doublings < 1000 else math.inf
     window = min(max(window, first), grown, rwnd, size)

@@ -135,16 +135,16 @@ def _series(
 
 def _flow_bins(world: PacketWorld, bins: slice) -> np.ndarray:
     """A slice of the bins of the recorded rows, shape [time, row]; sums over the row's flows."""
-    kept = world.bin_row[world.kept]
-    as_they_are = np.array_equal(kept, np.arange(len(kept)))
+    columns = world.bin_row[world.kept]
+    as_they_are = np.array_equal(columns, np.arange(len(columns)))
     some = world.flow_bins[:, bins]
-    found = (some[: len(kept)] if as_they_are else some[kept]).T
+    binned = (some[: len(columns)] if as_they_are else some[columns]).T
     counts = _counts(world)[world.kept]
     if (counts > 1).any():
-        found = found.copy()
+        binned = binned.copy()
         for name in AMOUNTS:
-            found[name] *= counts
-    return found
+            binned[name] *= counts
+    return binned
 
 
 def _counts(world: PacketWorld) -> np.ndarray:

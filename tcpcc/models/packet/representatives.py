@@ -72,7 +72,7 @@ def check_counts(scenario: Scenario, resolved: Resolved) -> None:
     for flow, link in _on_links(scenario, resolved):
         lasts = flow.spec.count * 8 * flow.spec.packet_size / link.rate if link.rate else 0.0
         fills = link.queue.name == "droptail" and math.isfinite(link.buffer)
-        random = min(getattr(one.spec, "processing", math.inf) for one in resolved.flows)
+        random = min(getattr(other.spec, "processing", math.inf) for other in resolved.flows)
         if fills and random < lasts:
             warn(
                 f"senders: {flow.spec.count} packets together take {lasts:.2g} s on link"

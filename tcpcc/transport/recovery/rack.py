@@ -286,7 +286,7 @@ def on_undo(s, p, f):
 
 def on_ack(s, p, f):
     d = delivery_at(f.delivery, 0)
-    known, lost_before, high_ack = s.known, d.lost, f.high_ack
+    known_before, lost_before, high_ack = s.known, d.lost, f.high_ack
     news = d.news
     begin_answer(s, f)
     if s.probed >= 0:
@@ -310,7 +310,7 @@ def on_ack(s, p, f):
             enter_rack_recovery(s, f, f.now)
     report_delivery(f, f.now)
     safe = f.high_ack > high_ack and d.lost == lost_before
-    go_on(s, f, known, safe)
+    go_on(s, f, known_before, safe)
 
 
 def measure_by_echo(f):
@@ -321,13 +321,13 @@ def measure_by_echo(f):
         measure(f, f.now, f.now - segment.sent_at)
 
 
-def go_on(s, f, known, safe):
+def go_on(s, f, known_before, safe):
     """Send after an ACK or an alarm, and set the alarm for a probe."""
     d = delivery_at(f.delivery, 0)
     s.pipe = d.pipe
     s.known = d.total
     if is_reducing(f):
-        s.most = s.pipe + int(may_go(s, f, s.known - known, safe))
+        s.most = s.pipe + int(may_go(s, f, s.known - known_before, safe))
     send_lost_and_new(s, f, f.now, f.max_burst)
     set_probe(s, f, d, f.now)
 

@@ -77,18 +77,18 @@ def may_go(s, f, delivered, safe):
 
 
 def on_ack(s, p, f):
-    known, lost, high_ack = s.known, s.marked_lost, f.high_ack
+    known_before, lost, high_ack = s.known, s.marked_lost, f.high_ack
     begin_answer(s, f)
     if update_scoreboard(s, f, f.now, f.ack):
         s.flight_at_loss = f.next_seq - (f.high_ack + 1)
         s.known_at_loss = s.known - 1
         s.prr_out = 1
-        known = s.known  # this ACK has sent the first retransmission
+        known_before = s.known  # this ACK has sent the first retransmission
     if f.delivery != 0:
         report_delivery(f, f.now)
     if is_reducing(f):
         safe = not p.safe_ack or (f.high_ack > high_ack and s.marked_lost == lost)
-        s.most = s.pipe + int(may_go(s, f, s.known - known, safe))
+        s.most = s.pipe + int(may_go(s, f, s.known - known_before, safe))
     if p.keep_sack or may_send(f):
         s.prr_out += send_by_pipe(s, f, f.now, f.max_burst, most_in_network(s, f))
 

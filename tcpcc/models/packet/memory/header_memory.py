@@ -71,8 +71,8 @@ class HeaderMemory:
     def _widen(self) -> None:
         """Make room for the words of all places; those in use keep theirs."""
         words = np.zeros((len(self.headers), self.layout.n_words))
-        places, known = self.words.shape
-        words[:places, :known] = self.words
+        places, old_width = self.words.shape
+        words[:places, :old_width] = self.words
         self.words = words
         self.w[0]["words"], self.w[0]["n_words"] = address(words), self.layout.n_words
 

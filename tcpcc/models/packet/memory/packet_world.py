@@ -174,7 +174,7 @@ class PacketWorld:
         Raises:
             ScenarioError: there is none.
         """
-        names = [one.name for one in getattr(self.resolved, f"{what}s")]
+        names = [item.name for item in getattr(self.resolved, f"{what}s")]
         if name not in names:
             raise unknown(what, name, names)
         return names.index(name)

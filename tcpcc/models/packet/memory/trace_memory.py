@@ -116,7 +116,7 @@ def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
     for load in resolved.workloads:
         names.setdefault(load.name, set()).update(range(first, first + len(load.kinds)))
         first += len(load.kinds)
-    found: set[int] = set()
+    traced: set[int] = set()
     for name in [chosen] if isinstance(chosen, str) else chosen:
         if not isinstance(name, str):
             raise ScenarioError(f"trace = {chosen!r}: must be True, False, or names of flows")
@@ -124,5 +124,5 @@ def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
             raise unknown("flow in trace", name, names)
         if not names[name] & recorded:
             raise ScenarioError(f"trace = {name!r}: record = False: set record = True to trace it")
-        found |= names[name] & recorded
-    return found
+        traced |= names[name] & recorded
+    return traced

@@ -39,7 +39,7 @@ from tcpcc.queues import QUEUES, discipline
 from tcpcc.scenario.host_presets import LINUX_TRANSPORT
 from tcpcc.scenario.sources import bibliography, key_of
 from tcpcc.slow_start import SLOW_STARTS, start_up
-from tcpcc.sweeps.parallel import _code_digest
+from tcpcc.sweeps.parallel import package_digest
 from tcpcc.transport.recovery import RECOVERIES, loss_recovery
 
 LEAGUE = Path(__file__).parent / "league.nc"
@@ -576,7 +576,7 @@ def write_gallery(docs: Path) -> None:
     for script in sorted((docs / "gallery").glob("*.py")):
         name, text = script.stem, script.read_text(encoding="utf-8")
         picture = script.with_suffix(".png")
-        made_from, key = script.with_suffix(".key"), digest(text, _code_digest())
+        made_from, key = script.with_suffix(".key"), digest(text, package_digest())
         if not picture.exists() or not made_from.exists() or made_from.read_text() != key:
             command = [sys.executable, script.name]
             subprocess.run(command, cwd=docs / "gallery", check=True, env=_drawing())
@@ -617,7 +617,7 @@ def write_papers(docs: Path) -> None:
     files = [file for file in sorted(harness.HERE.rglob("*")) if file.suffix in kinds]
     figures = [file.name for file in sorted(harness.FIGURES.iterdir())]
     made_from = docs / "papers" / "made_from.key"
-    key = digest(_code_digest(), *figures, *(file.read_bytes() for file in files))
+    key = digest(package_digest(), *figures, *(file.read_bytes() for file in files))
     if made_from.exists() and made_from.read_text() == key:
         return
     paper_page.write(docs / "papers")

@@ -18,8 +18,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import tcpcc
 from experiments import seeds
+from tcpcc.engine.source import PACKAGE, code_of
+
+_code = cache(code_of)
 
 Numbers = dict[tuple[str, str], tuple[float | None, ...]]
 """Fields of a `Measured` by (row, column)."""
@@ -46,9 +48,8 @@ def digest(*functions: Callable[..., Any]) -> str:
 @cache
 def _digest(modules: frozenset[str], quick: bool) -> str:
     parts = [f"{seeds.QUICK_SEEDS if quick else 'all'} seeds"]
-    library = Path(tcpcc.__file__).parent
-    for file in sorted(library.rglob("*.py")):
-        within = file.relative_to(library)
+    for file in sorted(PACKAGE.rglob("*.py")):
+        within = file.relative_to(PACKAGE)
         if not SHOWS & set(within.parts):
             parts += [within.as_posix(), _code(file)]
     for module in sorted(_dependencies(modules)):
@@ -84,21 +85,6 @@ def _dependencies(modules: Iterable[str]) -> set[str]:
 
 def _file(module: str) -> Path:
     return Path(__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
-
-
-@cache
-def _code(file: Path) -> str:
-    """A file's code, without docstrings (expressions that are only a string)."""
-    tree = ast.parse(file.read_bytes())
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            body[:] = [step for step in body if not _is_text(step)]
-    return ast.dump(tree)
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
 
 
 def _place(folder: Path, paper: str, item: str, model: str, code: str) -> Path:

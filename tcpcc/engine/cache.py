@@ -5,7 +5,7 @@ process-wide setting that all threads share. Here every function has its own fol
 hash of all source code that it uses. If several processes need the same function at once, the first
 one compiles it and the others load the result. A damaged file is compiled again.
 
-What else takes long to compile is kept in files (`stored`).
+What else takes long is kept in files (`stored`).
 
 Whoever can write these files decides what the process runs. Only the user and root may.
 """
@@ -27,7 +27,6 @@ import filelock
 import platformdirs
 
 from tcpcc.engine.framing import digest
-from tcpcc.engine.private import keep
 from tcpcc.engine.source import module_digest
 from tcpcc.errors import CacheWarning, TcpccError, warn
 from tcpcc.files import whole_file
@@ -77,6 +76,8 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
     Raises:
         TcpccError: others than the user and root can write in the cache.
     """
+    from tcpcc.engine.private import keep  # with Numba
+
     root = _root()
     place = root / folder
     try:

@@ -67,6 +67,19 @@ def _imports(file: Path) -> Iterator[str]:
             yield plain
 
 
+def code_of(file: Path) -> str:
+    """A file's code as text: without comments and docstrings, which change no result."""
+    tree = parse(file.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            body[:] = [statement for statement in body if not _is_text(statement)]
+    return ast.dump(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+
+
 @cache
 def modules_behind(name: str) -> tuple[str, ...]:
     """Module `name` and all modules of this package that it imports, directly or indirectly.

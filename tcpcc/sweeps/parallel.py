@@ -23,8 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.engine.cache import stored
 from tcpcc.engine.framing import digest
-from tcpcc.engine.source import encoded
+from tcpcc.engine.source import PACKAGE, code_of, encoded
 from tcpcc.errors import (
     ModelWarning,
     ScenarioWarning,
@@ -451,7 +452,7 @@ def _cache_name(
         if not isinstance(value, plain):
             raise refuse(name, value, "a number, a string or None when runs are cached")
     settings = encoded(tuple(sorted(options.items())))
-    return digest(_code_digest(), _fingerprint(scenario, codes), model, settings)[:32]
+    return digest(package_digest(), _fingerprint(scenario, codes), model, settings)[:32]
 
 
 def _fingerprint(scenario: Scenario, codes: dict[int, bytes]) -> str:
@@ -477,10 +478,16 @@ _WORDS = ("summary", "source")  # text for readers, which does not change the re
 
 
 @once
-def _code_digest() -> str:
-    """Hash of the package's source: an edited engine must not load old runs."""
-    parts: list[bytes | str] = []
-    package = Path(__file__).parent
-    for file in sorted(package.rglob("*.py")):
-        parts += [file.relative_to(package).as_posix(), file.read_bytes()]
-    return digest(*parts)
+def package_digest() -> str:
+    """Hash of the package's code: an edited engine must not load old runs.
+
+    Reading the code of all files takes seconds, so it is kept for the bytes of the files.
+    """
+    files = {file.relative_to(PACKAGE).as_posix(): file for file in sorted(PACKAGE.rglob("*.py"))}
+
+    def of_code() -> bytes:
+        parts = [part for name, file in files.items() for part in (name, code_of(file))]
+        return digest(*parts).encode()
+
+    raw = [part for name, file in files.items() for part in (name, file.read_bytes())]
+    return stored(f"{digest(*raw)[:32]}.code", of_code).decode()

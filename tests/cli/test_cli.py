@@ -375,6 +375,7 @@ def test_ctrl_c_during_a_run(capsys, monkeypatch, toml, tmp_path):
 def test_bench_measures_every_engine(capsys, monkeypatch):
     from tcpcc.apps.bench import speed
 
+    assert speed.NS2_SCRIPT.is_file()
     monkeypatch.setattr(speed, "CASES", ((10e6, 1),))
     monkeypatch.setattr(speed, "PACKETS", 5000)
     monkeypatch.setattr(speed, "ns2_speed", lambda *_: (1000.0, 0.01))

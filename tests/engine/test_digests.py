@@ -19,6 +19,7 @@ from tcpcc.engine import framing
 from tcpcc.engine.framing import digest
 from tcpcc.engine.jit import Caller, accessor
 from tcpcc.engine.source import code_digest, dtype_bytes, encoded
+from tcpcc.sweeps import parallel
 from tcpcc.sweeps.parallel import _cache_name, _fingerprint
 
 NUMBERS = st.one_of(
@@ -306,6 +307,28 @@ def test_another_version_of_the_digests_finds_nothing_old(monkeypatch):
     monkeypatch.setattr(framing, "VERSION", 0)
     after = digest("a"), code_digest(plus_one), _cache_name(scenario(1, 2), "packet", {}, {})
     assert not {*before} & {*after}
+
+
+def test_runs_in_a_cache_are_of_the_code_of_all_files_of_the_package(tmp_path, monkeypatch):
+    """Comments and docstrings of it are no reason to simulate again."""
+    assert (parallel.PACKAGE / "models" / "packet" / "handlers.py").is_file()
+    monkeypatch.setattr(parallel, "PACKAGE", tmp_path)
+    file = tmp_path / "models" / "packet" / "engine.py"
+    file.parent.mkdir(parents=True)
+    digests = []
+    for text in (
+        'def f(x):\n    """Twice."""\n    return 2 * x\n',
+        "# Twice.\ndef f(x):\n    return 2 * x  # as in the paper\n",
+        "def f(x):\n    return 3 * x\n",
+        "def f(x):\n    return '# 3 * x'\n",
+        "def f(x):\n    return '# 2 * x'\n",
+    ):
+        file.write_text(text)
+        digests.append(parallel.package_digest.__wrapped__())
+    assert digests[0] == digests[1]
+    assert len({*digests}) == 4
+    file.rename(file.with_name("other.py"))
+    assert parallel.package_digest.__wrapped__() not in digests
 
 
 def test_digests_are_the_same_in_every_process():

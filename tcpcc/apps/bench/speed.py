@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.engine.source import PACKAGE
 from tcpcc.errors import TcpccError
 from tcpcc.files import write_between
 
@@ -42,7 +43,7 @@ MILLISECONDS: dict[str, dict[str, Any]] = {
 MARKS = ("<!-- speed: written by tcpcc bench --readme -->", "<!-- end of speed -->")
 """Lines around the table in README.md."""
 
-NS2_SCRIPT = Path(__file__).parents[1] / "tests" / "benchmarks" / "dumbbell.tcl"
+NS2_SCRIPT = PACKAGE.parent / "tests" / "benchmarks" / "dumbbell.tcl"
 
 
 def buffer_of(rate: float) -> int:

@@ -186,7 +186,7 @@ def numbers_of(name: str, side: str) -> list[list[dict[str, float]]]:
     if side == "kernel":
         runs = kernel(name)
     else:
-        settings = [
+        settings: list[dict[str, Any]] = [
             {"shift": shift, "seed": seed, "plain": side == "plain"}
             for shift, seed in chances(case)
         ]

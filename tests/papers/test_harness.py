@@ -955,7 +955,7 @@ def test_a_folder_of_a_name_counts(tmp_path, monkeypatch):
         file = tmp_path / folder / folder / "same.py"
         file.parent.mkdir(parents=True)
         file.write_text("X = 1")
-        monkeypatch.setattr(number_store.tcpcc, "__file__", str(tmp_path / folder / "__init__.py"))
+        monkeypatch.setattr(number_store, "PACKAGE", tmp_path / folder)
         found.add(number_store._digest.__wrapped__(frozenset(), False))
     assert len(found) == 2
 

@@ -27,8 +27,8 @@ Numbers = dict[tuple[str, str], tuple[float | None, ...]]
 """Fields of a `Measured` by (row, column)."""
 
 SHOWS = {
-    "apps", "cli", "comparison.py", "completion.py", "pcapng.py", "plot_style.py", "plots.py",
-    "qlog.py", "topology_plot.py", "vegas_trace.py",
+    "apps", "cli", "comparison_plot.py", "pcapng.py", "plot_style.py", "plots.py",
+    "qlog.py", "topology_plot.py", "vegas_trace_plot.py",
 }  # fmt: skip
 """Files and folders of tcpcc that display numbers and do not affect them."""
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tcpcc.engine.jit import Records
 from tcpcc.models.conversation_records import CONVERSATION, ENDLESS, ITEM
-from tcpcc.scenario.draw import drawn
+from tcpcc.scenario.workload_draws import drawn
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario

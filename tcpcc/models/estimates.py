@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tcpcc.models.recorded_fields import FLOW_BIN, LINK_BIN, PART
-from tcpcc.scenario.draw import drawn
 from tcpcc.scenario.resolve import Senders
+from tcpcc.scenario.workload_draws import drawn
 
 if TYPE_CHECKING:
     from tcpcc.scenario import Scenario

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import TcpccError
 from tcpcc.files import whole_file
+from tcpcc.results.hdf5_file import UnfailingFile
 from tcpcc.results.recording import EVENT_DTYPE, FORMAT
-from tcpcc.results.unfailing import UnfailingFile
 
 if TYPE_CHECKING:
     import xarray as xr

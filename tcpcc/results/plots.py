@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
-from tcpcc.results.comparison import compare
+from tcpcc.results.comparison_plot import compare
 from tcpcc.results.flow_rows import recorded_rows
 from tcpcc.results.plot_style import (
     BLACK,
@@ -51,7 +51,7 @@ from tcpcc.results.plot_style import (
 )  # fmt: skip
 from tcpcc.results.run import Run, Selection
 from tcpcc.results.topology_plot import topology, topology_height
-from tcpcc.results.vegas_trace import vegas_trace
+from tcpcc.results.vegas_trace_plot import vegas_trace
 from tcpcc.scenario.traffic import Flow
 
 if TYPE_CHECKING:

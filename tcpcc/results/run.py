@@ -1,7 +1,7 @@
 """A run: its record (:mod:`tcpcc.results.recording`) and methods to analyse it.
 
 Methods with `after` and `before` (s) look at a time window, (0, end] by default: they are those of
-:mod:`tcpcc.results.window`.
+:mod:`tcpcc.results.time_window`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError, real, unknown
 from tcpcc.files import whole_file
-from tcpcc.results import completion, convergence, delays, metrics, netcdf, tables
+from tcpcc.results import completion_times, convergence, delays, metrics, netcdf, tables
 from tcpcc.results.recording import ROUNDING
-from tcpcc.results.window import Count, Window
+from tcpcc.results.time_window import Count, Window
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -283,7 +283,7 @@ class Run:
           transmission time of each further packet on the slowest link.
         - `slowdown`: `fct_s` / `ideal_s`.
         """
-        return completion.table(self)
+        return completion_times.table(self)
 
     def fct_summary(self, sizes: Sequence[float] | None = None) -> pd.DataFrame:
         """Means and quantiles (50, 95, 99 %) of `fct`, one row for each flow or row of a workload.
@@ -295,7 +295,7 @@ class Run:
         Unfinished transfers enter only `count`. In a congested run the times therefore look too
         good: compare `finished` with `count`.
         """
-        return completion.summary(self.fct(), sizes)
+        return completion_times.summary(self.fct(), sizes)
 
     # Transients.
 
@@ -616,20 +616,20 @@ class Run:
         return plots.basic_behaviour(self, **options)
 
     def compare(self, other: Run, **options: Any) -> Figure:
-        """Draw this run and another on the same axes; see `tcpcc.results.comparison.compare`.
+        """Draw this run and another on the same axes; see `tcpcc.results.comparison_plot.compare`.
 
         >>> run.compare(tc.simulate(run.scenario, model="fluid"))  # doctest: +SKIP
         """
-        from tcpcc.results import comparison
+        from tcpcc.results import comparison_plot
 
-        return comparison.compare(self, other, **options)
+        return comparison_plot.compare(self, other, **options)
 
     def plot_trace(self, flow: str, **options: Any) -> Figure:
-        """Draw the graphs of one traced connection; see `tcpcc.results.vegas_trace.vegas_trace`.
+        """Draw the graphs of a traced connection; see `tcpcc.results.vegas_trace_plot.vegas_trace`.
 
         >>> run.plot_trace("vegas1", after=2, before=6)  # doctest: +SKIP
         """
-        from tcpcc.results.vegas_trace import vegas_trace
+        from tcpcc.results.vegas_trace_plot import vegas_trace
 
         return vegas_trace(self, flow, **options)
 

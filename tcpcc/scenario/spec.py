@@ -169,7 +169,7 @@ class Scenario(Record):
             ScenarioError: a conversation has more than one item (a flow has one), or there are
                 access links (the connections of a workload share them, flows do not).
         """
-        from tcpcc.scenario.draw import spelled_out
+        from tcpcc.scenario.workload_draws import spelled_out
 
         loads = self.resolve().workloads
         flows = [flow for load in loads for flow in spelled_out(load.spec, load.name, self)]

@@ -1,10 +1,10 @@
 """`Change(flow=..., rwnd=...)`: a receive window that opens and closes while the flow runs."""
 
 import pytest
+from drivers import both_drivers
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
-from tests.drivers import both_drivers
-from tests.every_model import EVERY_MODEL, simulate_in
 
 NET = tc.dumbbell("100 Mbps", "25 ms", buffer=1000)
 RTT = 0.05 + 8 * 1040 / 100e6  # s, with an empty queue

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from every_model import WAYS
 
 import tcpcc as tc
 from tcpcc.errors import ScenarioError
-from tests.every_model import WAYS
 
 BBR_MODES = ("STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT")
 MODELS = {**WAYS, "fluid background": {"model": "hybrid", "steps": 20}}

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from drivers import both_drivers
+from every_model import EVERY_MODEL, simulate_in
 
 import tcpcc as tc
 from tcpcc.transport.recovery import RECOVERIES
-from tests.drivers import both_drivers
-from tests.every_model import EVERY_MODEL, simulate_in
 
 NET = tc.dumbbell("10 Mbps", "20 ms", buffer=50)
 TRIP = 0.04 + 8 * (1000 + 40) / 10e6  # s

@@ -19,7 +19,7 @@ from h5netcdf import File
 import tcpcc as tc
 from tcpcc.files import DiskFullError, whole_file
 from tcpcc.results import Run, netcdf, run_store
-from tcpcc.results.unfailing import UnfailingFile
+from tcpcc.results.hdf5_file import UnfailingFile
 from tcpcc.sweeps.parallel import Simulations
 
 resource = pytest.importorskip("resource")

@@ -20,8 +20,8 @@ from tcpcc.errors import ScenarioError, TcpccError
 from tcpcc.models import simulate
 from tcpcc.queues import RED
 from tcpcc.results import Run, convergence, metrics
+from tcpcc.results.comparison_table import side_by_side
 from tcpcc.results.recording import VARIABLES
-from tcpcc.results.side_by_side import side_by_side
 from tcpcc.scenario import CBR, Change, Flow, Link, Network, Scenario
 from tcpcc.scenario.topologies import chain, dumbbell
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tcpcc as tc
 from tcpcc.engine.streams import generator
 from tcpcc.scenario.distributions import constant, distribution
-from tcpcc.scenario.draw import drawn
+from tcpcc.scenario.workload_draws import drawn
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
 MANY = (

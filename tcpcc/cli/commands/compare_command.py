@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from tcpcc.cli.settings import load
     from tcpcc.models import check_model
-    from tcpcc.results.side_by_side import side_by_side
+    from tcpcc.results.comparison_table import side_by_side
     from tcpcc.sweeps import sweep
 
     check_targets(options, "csv")

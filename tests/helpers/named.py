@@ -4,7 +4,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parent / "external" / "ns2"
+SCRIPTS = Path(__file__).parents[1] / "external" / "ns2"
 needs_ns2 = pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not installed")
 
 

@@ -14,7 +14,7 @@ FOLDERS = ("models", "transport", "queues")
 BY_CONTRACT = {
     "simulate", "cost", "resume", "on_ack", "on_alarm", "on_arrival", "on_departure", "on_fluid",
     "on_interval", "on_select",
-    "on_timeout", "run_events", "step_once", "flush",
+    "on_timeout", "run_events", "flush",
 }  # fmt: skip
 
 

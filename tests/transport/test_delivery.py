@@ -92,7 +92,7 @@ def states(case, until=None):
     """State of the first controller, record of its deliveries, and record of its sender at the
     end."""
     world = PacketWorld(case)
-    while run_events(world.address, until or case.duration):
+    while run_events(world.address, float(until or case.duration)):
         world.grow()
     return world.senders.states[0], world.senders.deliveries[0][0], world.tcp[0]
 

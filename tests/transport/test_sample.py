@@ -63,7 +63,7 @@ def state(
     net = tc.dumbbell("10 Mbps", "20 ms", buffer, queue=queue)
     flow = tc.Flow(controller, recovery=recovery, transport=transport)
     world = PacketWorld(tc.Scenario(net, [flow], duration=duration, seed=1))
-    while run_events(world.address, duration):
+    while run_events(world.address, float(duration)):
         world.grow()
     return world.senders.states[0][0], world.tcp[0]
 

@@ -63,7 +63,7 @@ def _layout(world: Snapshot, atlas: Atlas) -> dict[str, Any]:
         "w": at["w"],
         "world": offsets(
             r.WORLD,
-            ("now", "need", "events", "pause", "heap", "heap_size", "heap_room", "pool",
+            ("now", "need", "events", "at_once", "heap", "heap_size", "heap_room", "pool",
              "first_free", "n_free", "headers", "spare_headers", "n_spare_headers", "words",
              "n_words"),
         ),

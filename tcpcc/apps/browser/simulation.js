@@ -185,9 +185,9 @@ class Packets extends Machine {
   /** Handle events up to a simulated time, for at most `patience` ms. Returns whether it is reached. */
   advance(until, patience = Infinity) {
     const begin = performance.now();
-    const events = this.inWorld("events"), pause = this.inWorld("pause"), need = this.inWorld("need");
+    const need = this.inWorld("need");
+    this.setWhole(this.inWorld("at_once"), AT_ONCE);
     for (;;) {
-      this.setWhole(pause, this.whole(events) + AT_ONCE);
       this.call(this.runEvents, BigInt(this.layout.w), until);
       if (this.whole(need)) this.grow();
       else if (!this.bytes[this.returned]) break;

@@ -44,9 +44,9 @@ class CompiledSimulation:
         """
         self._cpu -= time.thread_time()
         world, w = self.world, self.world.w[0]
-        run_events, more = world.entry("run_events"), True
+        run_events, more, until = world.entry("run_events"), True, float(until)
+        w["at_once"] = EVENTS_AT_ONCE
         while more:
-            w["pause"] = w["events"] + EVENTS_AT_ONCE
             try:
                 more = run_events(until)
             except ArithmeticError as error:

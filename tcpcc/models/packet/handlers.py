@@ -509,36 +509,23 @@ def resume_pending(w, finish):
 def run_loop(w, until, handle, resume):
     """Handle events up to time `until`; returns whether it stopped early.
 
-    It stops early when the driver must make room, and at event number ``w.pause``, so that the
-    driver can respond to Ctrl-C.
+    It stops early when the driver must make room, and after ``w.at_once`` events, so that the
+    driver can respond to Ctrl-C, or let SimPy act; to continue a pending sender counts as one.
+    ``w.following`` is the time of the next event then.
     """
-    resume(w)
-    while w.need == 0 and w.events < w.pause and w.heap_size > 0 and next_time(w) <= until:
-        handle_next(w, handle)
-    return w.need != 0 or w.events >= w.pause
-
-
-@compiled
-def step_loop(w, handle, resume):
-    """Handle one event, or continue a pending sender; returns the time of the next event.
-
-    The time is infinite if there is no event.
-    """
+    last = w.events + w.at_once
     if w.pending >= 0:
         resume(w)
-    elif w.need == 0 and w.heap_size > 0:
+        last -= 1
+    while w.need == 0 and w.events < last and w.heap_size > 0 and next_time(w) <= until:
         handle_next(w, handle)
-    return next_time(w)
+    w.following = next_time(w)
+    return w.need != 0 or w.events >= last
 
 
 @entry
 def run_events(world, until):
     return run_loop(r.world_at(world, 0), until, handle_event, continue_pending)
-
-
-@entry
-def step_once(world):
-    return step_loop(r.world_at(world, 0), handle_event, continue_pending)
 
 
 @entry

@@ -45,7 +45,7 @@ SEND, RETRANSMIT, ACK, DUPACK, LOSS_EVENT, TIMEOUT, DELIVER, DROP = np.arange(8)
 WORLD = record_dtype(
     {
         "now": float, "since": float, "order": int, "need": int, "pending": int, "flow": int,
-        "events": int, "pause": int,
+        "events": int, "at_once": int, "following": float,
         # whether a sender acts in this event; its timeouts and loss events before it
         "turn": int, "timeouts": int, "losses": int,
         "flows": int, "tcp": int, "cbr": int, "n_flows": int,

@@ -71,7 +71,9 @@ class PacketSimulation:
             scenario, trace, growing=growing, stream=stream, senders=senders
         )
         self._origin = self.env.now
-        self._step, self._need = self.world.entry("step_once"), self.world.w["need"]
+        self._run_events = self.world.entry("run_events")
+        self._need, self._following = self.world.w["need"], self.world.w["following"]
+        self.world.w["at_once"] = 1
         self._cpu = 0.0
         self._callbacks: list[Any] = [self._fire]
         self._event = simpy.Event(self.env)
@@ -91,9 +93,10 @@ class PacketSimulation:
 
     def _fire(self, event: Any) -> None:
         try:
-            following = self._step()
+            self._run_events(math.inf)
         except ArithmeticError as error:
             raise self.world.explain(error) from None
+        following = float(self._following[0])
         if self._need[0]:
             self.world.grow()
             if self.world.w["pending"][0] >= 0:

@@ -23,7 +23,6 @@ from tcpcc.models.packet.handlers import (
     handle_other,
     resume_pending,
     run_loop,
-    step_loop,
 )
 from tcpcc.models.trains.coasting import stop_coasting
 from tcpcc.models.trains.train_links import go_on_train, handle_link, leave_link
@@ -72,11 +71,6 @@ def continue_pending_trains(w):
 @entry
 def run_events(world, until):
     return run_loop(r.world_at(world, 0), until, handle_train_event, continue_pending_trains)
-
-
-@entry
-def step_once(world):
-    return step_loop(r.world_at(world, 0), handle_train_event, continue_pending_trains)
 
 
 @entry

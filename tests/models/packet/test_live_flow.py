@@ -306,7 +306,6 @@ def test_invalid_flows_are_refused_and_change_nothing(options, flow, text):
     assert sim.run().identical(tc.simulate(case))
 
 
-@pytest.mark.long
 def test_a_result_before_a_flow_starts_changes_nothing_of_the_later_one():
     flows = [tc.Flow("reno"), tc.Flow("vegas", start=5, record=("incr",), name="late")]
     case = tc.Scenario(NET, flows, duration=10)

@@ -55,7 +55,7 @@ class PacketWorld:
     Attributes:
         model: name of the model in the record.
         settings: further attributes of the record.
-        engine: module with the entries `run_events`, `step_once` and `flush`.
+        engine: module with the entries `run_events` and `flush`.
         first_ring: segments that a sender's first ring has.
         fluid_links: links whose queue is that of a fluid model beside the packets; no other in the
             packet model itself.
@@ -158,7 +158,7 @@ class PacketWorld:
 
     def _lay_out_world(self) -> None:
         w = self.w[0]
-        w["pending"], w["pause"] = -1, ENDLESS
+        w["pending"], w["at_once"] = -1, ENDLESS
         w["n_links"] = len(self.resolved.links)
         w["n_flows"], w["n_rows"] = len(self.resolved.flows), len(self.resolved.rows)
         w["duration"], w["interval"] = self.scenario.duration, self.scenario.interval
@@ -182,7 +182,7 @@ class PacketWorld:
     # ------------------------------------------------------------------- while running
 
     def entry(self, name: str) -> Callable[..., Any]:
-        """An entry of `engine` for this world: `run_events`, `step_once` or `flush`."""
+        """An entry of `engine` for this world: `run_events` or `flush`."""
         return partial(getattr(import_module(self.engine), name), self.address)
 
     def grow(self) -> None:

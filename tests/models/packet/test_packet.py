@@ -204,7 +204,7 @@ def test_interpreted_runs_agree_with_compiled_ones_to_the_bit():
     )
     here = Path(__file__).parent
     plain = subprocess.run(
-        [sys.executable, "-c", code, str(here), str(here.parents[1])],
+        [sys.executable, "-c", code, str(here), str(here.parents[1] / "helpers")],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert plain.returncode == 0, plain.stderr

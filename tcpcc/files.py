@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from platform import node
 
-import psutil
-
 from tcpcc.errors import TcpccError
 
 _HOST = f"{zlib.crc32(node().encode()):08x}"
@@ -121,6 +119,8 @@ def clean(folder: Path) -> None:
     if folder in _cleaned:
         return
     _cleaned.add(folder)
+    import psutil
+
     for part in folder.glob(".*.part"):
         match = _PART.fullmatch(part.name)
         if match and match[1] == _HOST and not psutil.pid_exists(int(match[2])):

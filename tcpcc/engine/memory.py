@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import psutil
-
 
 def memory_left() -> float:
     """Bytes that a process can still allocate without swapping."""
+    import psutil
+
     return float(psutil.virtual_memory().available)

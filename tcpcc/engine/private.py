@@ -54,6 +54,7 @@ from numba.core.typed_passes import AnnotateTypes
 
 from tcpcc.engine.announce import compiling_a_part
 from tcpcc.engine.framing import digest
+from tcpcc.files import whole_file
 
 __all__ = [
     "NumbaError",
@@ -285,8 +286,6 @@ class _Files:
         self._write(self._index, checksum + b"\n" + content)
 
     def _write(self, file: Path, content: bytes) -> None:
-        from tcpcc.files import whole_file  # imports psutil, which only a compilation needs
-
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             with whole_file(file) as part:

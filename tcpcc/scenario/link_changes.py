@@ -68,7 +68,8 @@ def rate_series(
         at = width * np.arange(len(values))
     else:
         at = np.asarray(times, dtype=float)
-        if at.shape != values.shape or np.any(np.diff(at) <= 0) or at[0] < 0:
+        rising = at.shape == values.shape and np.all(np.isfinite(at)) and np.all(np.diff(at) > 0)
+        if not rising or at[0] < 0:
             raise refuse("times", times, f"{len(values)} rising numbers >= 0, one for each rate")
         width = float(at[-1] - at[-2]) if len(at) > 1 else 1.0
     begin = nonnegative("start", units.seconds(start, "start"), "s")
@@ -78,11 +79,12 @@ def rate_series(
     if rounds * len(values) > MOST:
         raise refuse("rates", len(values), f"at most {MOST:.0e} changes with all repetitions")
     changes: list[Change] = []
+    checked = Change(begin, link, rate=units.Checked(float(values.max())))  # as the others are
     held = -1.0
     for turn in range(rounds):
         for time, rate in zip((begin + turn * period + at).tolist(), values.tolist(), strict=True):
             if rate != held and (end is None or time < end):
-                changes.append(Change(time, link, rate=units.Checked(rate)))
+                changes.append(checked._with(at=time, rate=rate))
             held = rate
     return changes
 

@@ -145,9 +145,10 @@ def _criterion_row(one: xr.Dataset, name: str) -> str:
     )
     value, half, reno, cubic = (float(one[v]) for v in ("value", "half_width", "reno", "cubic"))
     drawn = strip_drawn(strip(value, half, {"Reno": reno, "CUBIC": cubic}, unit), name)
+    shown_unit = f" {unit}" if unit in ("ms", "s") else ""
     numbers = "".join(
-        f"<td>{'-' if math.isnan(x) else f'{x:.3g}'}{told}</td>"
-        for x, told in ((value, f" {unit}" if unit in ("ms", "s") else ""), (reno, ""), (cubic, ""))
+        f"<td>{'-' if math.isnan(x) else f'{x:.3g}'}{suffix}</td>"
+        for x, suffix in ((value, shown_unit), (reno, ""), (cubic, ""))
     )
     return (
         f'<tr><td class="words">{measure}</td><td class="words">{setting}</td>{numbers}'
@@ -378,12 +379,12 @@ def write_simulators(docs: Path) -> None:
 
 def response_curves(docs: Path) -> dict[str, dict[str, dict[float, float]]]:
     """Mb/s by controller, model and loss rate, as `experiments.response` has written them."""
-    found: dict[str, dict[str, dict[float, float]]] = {}
+    curves: dict[str, dict[str, dict[float, float]]] = {}
     with (docs / "response_curves.csv").open(newline="") as file:
         for line in csv.DictReader(file):
-            of = found.setdefault(line["controller"], {}).setdefault(line["model"], {})
+            of = curves.setdefault(line["controller"], {}).setdefault(line["model"], {})
             of[float(line["loss"])] = float(line["Mb/s"])
-    return found
+    return curves
 
 
 def _draw_response(name: str, models: dict[str, dict[float, float]], file: Path) -> None:
@@ -400,8 +401,8 @@ def _draw_response(name: str, models: dict[str, dict[float, float]], file: Path)
         for model, points in models.items():
             look = plots.PACKET_LOOK if model == "packet" else plots.FLUID_LOOK
             label = "packets" if model == "packet" else "fluid"
-            told = {"color": plots.colour(name), "marker": "o", "ms": 4, "label": label}
-            ax.plot(list(points), list(points.values()), **{**told, **look})
+            style = {"color": plots.colour(name), "marker": "o", "ms": 4, "label": label}
+            ax.plot(list(points), list(points.values()), **{**style, **look})
         ax.set(xscale="log", yscale="log", xlim=(7e-6, 0.14), ylim=(0.1, 150))
         ax.set_xticks(LOSSES, [f"{loss:g}" for loss in LOSSES])
         ax.set_yticks(RATES, [f"{rate:g}" for rate in RATES])
@@ -521,23 +522,23 @@ def names_page() -> str:
 
 def _names_of(module: ModuleType) -> dict[str, object]:
     """The public names of a module: those of `__all__`, the disciplines, or the errors."""
-    found = vars(module)
+    names = vars(module)
     if module is tc.queues:
-        return {name: one for name, one in found.items() if isinstance(one, tc.Discipline)}
+        return {name: value for name, value in names.items() if isinstance(value, tc.Discipline)}
     if module is tc.errors:
         return {
-            name: one
-            for name, one in found.items()
-            if isinstance(one, type) and issubclass(one, BaseException)
+            name: value
+            for name, value in names.items()
+            if isinstance(value, type) and issubclass(value, BaseException)
         }
-    return {name: found[name] for name in found["__all__"]}
+    return {name: names[name] for name in names["__all__"]}
 
 
-def _named(found: Mapping[str, object], before: str = "") -> str:
+def _named(values: Mapping[str, object], before: str = "") -> str:
     """A table of names and the first sentence of their docstrings."""
     rows: list[tuple[object, ...]] = []
-    for name in sorted(found, key=lambda x: (x.lower(), x)):
-        words = (inspect.getdoc(found[name]) or "").split("\n\n")[0]
+    for name in sorted(values, key=lambda x: (x.lower(), x)):
+        words = (inspect.getdoc(values[name]) or "").split("\n\n")[0]
         meaning = " ".join(words.split()).replace("``", "`").replace(":func:", "")
         rows.append((f"`{before}{name}`", meaning))
     return _table(("name", "meaning"), rows)

@@ -498,8 +498,9 @@ def markdown_table(records: Sequence[Record]) -> str:
             cells += [f"formula {number(r.formula)}", _verdict_text(r, "packet", notes), "", "", ""]
         else:
             for model, sd, spread in (
-                ("packet", r.sd, r.spread), ("fluid", r.fluid_sd, r.fluid_spread)
-            ):  # fmt: skip
+                ("packet", r.sd, r.spread),
+                ("fluid", r.fluid_sd, r.fluid_spread),
+            ):
                 cells += [_with_spread(r.number(model), sd, spread), _verdict_text(r, model, notes)]
             cells.append((r.agreement or "") + _note(r.fluid_cause, notes))
         lines.append("| " + " | ".join(cells) + " |")

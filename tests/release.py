@@ -92,8 +92,9 @@ def rehearse(folder):
 
         def step(what, *command):
             begin = time.perf_counter()
-            done = subprocess.run([str(c) for c in command], cwd=home, env=here,
-                                  capture_output=True, text=True)  # fmt: skip
+            done = subprocess.run(
+                [str(c) for c in command], cwd=home, env=here, capture_output=True, text=True
+            )
             if done.returncode:
                 sys.exit(f"{what} failed:\n{done.stdout}{done.stderr}")
             size = sum(f.lstat().st_size for f in home.rglob("*") if f.is_file()) / 1e6

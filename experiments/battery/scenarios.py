@@ -309,8 +309,9 @@ def _joiners() -> None:
         ("cubic", 10, 5, 100),
     ):
         traffic = [
-            flows(name, first, name="first"), flows(name, late, name="late", start=30, jitter=0)
-        ]  # fmt: skip
+            flows(name, first, name="first"),
+            flows(name, late, name="late", start=30, jitter=0),
+        ]
         of = f"{late} {name} to {first}"
         _bell(kind, of, mbps, 0.5, traffic, duration=90, after=30, joiner="late")
 

@@ -108,8 +108,9 @@ def draw_harm(cells: Cells) -> Figure:
                 indices = [i for i, q in enumerate(names) if (rate, q, contender) in cells]
                 row = [cells[rate, names[i], contender] for i in indices]
                 x = np.array(indices) + 0.15 * (j - 1)
-                ax.plot(x, [c.value for c in row], "os^"[j], ms=5, color=COLOURS[j],
-                        label=contender)  # fmt: skip
+                ax.plot(
+                    x, [c.value for c in row], "os^"[j], ms=5, color=COLOURS[j], label=contender
+                )
                 charts.ranges(ax, x, row, color=COLOURS[j], lw=2, alpha=0.4)
             ax.set_xticks(range(len(names)), [q.replace(" above ", "\nabove ") for q in names])
             charts.title(ax, k, rate)

@@ -157,10 +157,11 @@ def _summary_single(numbers: Numbers) -> list[dict[str, object]]:
         for low, high in ((1, 8), (16, 64)):
             cells = [c for c in s.single() if c[:3] == setting and low <= c.buffer <= high]
             row: dict[str, object] = {
-                "BBR": s.NAMES[setting[0]], "beside": s.NAMES[setting[1]],
+                "BBR": s.NAMES[setting[0]],
+                "beside": s.NAMES[setting[1]],
                 "network": str(setting[2]),
                 "buffers": f"{low} to {high}",
-            }  # fmt: skip
+            }
             for source in (TESTBED, *MODELS):
                 row[source] = mean_error(numbers, source, cells, RATE) / setting[2].rate
             rows.append(row)

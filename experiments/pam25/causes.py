@@ -67,9 +67,7 @@ def changed(cell: Mixture, seed: int, prague: Change, other: Change) -> tc.Scena
 
 def rows() -> list[dict[str, object]]:
     """Prague's throughput by change (Mb/s, means of the seeds), and the test-bed's."""
-    testbed = {
-        _name(cell): f"{tables.published()[cell, 'prague'].mean:.0f}" for cell in CELLS
-    }  # fmt: skip
+    testbed = {_name(cell): f"{tables.published()[cell, 'prague'].mean:.0f}" for cell in CELLS}
     table: list[dict[str, object]] = [{"change": "test-bed", **testbed}]
     for name, change in CHANGES.items():
         runs = tc.sweep([changed(cell, seed, *change) for cell in CELLS for seed in SEEDS])

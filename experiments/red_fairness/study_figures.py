@@ -148,8 +148,9 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
             ax.set_xlabel("Lower threshold (packets)")
         left.set_ylim(bottom=0)
         right.set_ylim(0, 72)
-        right.fill_between(lowers, lowers, lowers + 10, color=plots.GREY, alpha=0.2,
-                           label="between the thresholds")  # fmt: skip
+        right.fill_between(
+            lowers, lowers, lowers + 10, color=plots.GREY, alpha=0.2, label="between the thresholds"
+        )
         left.plot([], [], "o", **look, label="fluid")
         left.set_ylabel("Vegas' throughput / Reno's")
         right.set_ylabel("Queue (packets)")

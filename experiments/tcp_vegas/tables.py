@@ -286,9 +286,10 @@ def mixed(runs: Runs) -> Values:
 
     metrics = {"all": jain, "Reno": of(s.RENO), "Vegas": of(s.VEGAS), "queue": queue}
     values = {
-        (row, name): cell for row, metric in metrics.items() for name, cell in
-        means(metric, runs).items()
-    }  # fmt: skip
+        (row, name): cell
+        for row, metric in metrics.items()
+        for name, cell in means(metric, runs).items()
+    }
     return {key: cell for key, cell in values.items() if not np.isnan(cell.value)}
 
 

@@ -157,9 +157,10 @@ def simulate(
     chosen = MODELS[model]
     settings = {"driver": driver, "trace": trace, "stream": stream}
     is_default = {
-        "driver": driver == "compiled", "trace": trace is False or trace is None,
+        "driver": driver == "compiled",
+        "trace": trace is False or trace is None,
         "stream": stream is None,
-    }  # fmt: skip
+    }
     asked = {name: value for name, value in settings.items() if not is_default[name]}
     for name in {**asked, **options}:
         if name in FORMER_OPTIONS and name not in chosen.options:

@@ -48,7 +48,7 @@ from tcpcc.results.plot_style import (
     shown_link,
     style,
     times_of,
-)  # fmt: skip
+)
 from tcpcc.results.run import Run, Selection
 from tcpcc.results.topology_plot import topology, topology_height
 from tcpcc.results.vegas_trace_plot import vegas_trace

@@ -28,7 +28,7 @@ from tcpcc.results.plot_style import (
     rate_unit,
     shown_link,
     style,
-)  # fmt: skip
+)
 from tcpcc.results.recording import EVENTS, TRACED
 from tcpcc.results.run import Run, Selection
 

@@ -397,9 +397,10 @@ def _modules_of(used: Iterable[Definition]) -> list[ModuleType]:
     }
     by_value = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
     return [
-        sys.modules[name] for name in names - by_value
+        sys.modules[name]
+        for name in names - by_value
         if name in sys.modules and name.partition(".")[0] not in ("tcpcc", "builtins")
-    ]  # fmt: skip
+    ]
 
 
 def _by_value(modules: Sequence[ModuleType], what: Any) -> bytes:

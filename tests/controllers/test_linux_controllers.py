@@ -262,9 +262,8 @@ def test_nv_keeps_the_largest_rate_and_the_smallest_mean_rtt():
         CONTROLLERS.find("nv").on_ack(s, p, a)
         seen.append((s.rtt, s.rate, s.base_rtt))
     assert seen == [
-        pytest.approx(x)
-        for x in [(0.1, 500, 0.1), (0.15, 500, 0.1), (0.125, 500, 0.1)]
-    ]  # fmt: skip
+        pytest.approx(x) for x in [(0.1, 500, 0.1), (0.15, 500, 0.1), (0.125, 500, 0.1)]
+    ]
     assert s.calls == 3
 
 

@@ -161,9 +161,10 @@ def test_parts_share_a_digest_if_and_only_if_they_are_the_same(one, other):
 
 FORMATS = st.sampled_from(["f8", "f4", "i8", "i4", "u1", "S3", ("f8", (2,)), [("x", "f8")]])
 COLUMNS = st.lists(
-    st.tuples(st.sampled_from(["a", "b", "ab", "a,b", "x"]), FORMATS), max_size=3,
+    st.tuples(st.sampled_from(["a", "b", "ab", "a,b", "x"]), FORMATS),
+    max_size=3,
     unique_by=lambda column: column[0],
-)  # fmt: skip
+)
 
 
 @given(one=COLUMNS, other=COLUMNS, align=st.booleans())

@@ -43,11 +43,7 @@ def test_warnings_of_a_sweep_in_threads_name_no_line_of_the_package():
 
 
 def test_a_command_names_itself(tmp_path):
-    code = (
-        "import warnings\n"
-        "import tcpcc as tc\n"
-        "tc.dumbbell(rate=10, delay=20, buffer=5)\n"
-    )  # fmt: skip
+    code = "import warnings\nimport tcpcc as tc\ntc.dumbbell(rate=10, delay=20, buffer=5)\n"
     file = tmp_path / "mine.py"
     file.write_text(code)
     done = subprocess.run([sys.executable, file], capture_output=True, text=True)

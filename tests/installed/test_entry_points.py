@@ -155,8 +155,9 @@ def test_queues_and_recoveries_are_found_too(offer):
         "import tcpcc as tc\nfrom dataclasses import replace\n"
         "from tcpcc.transport.recovery import RECOVERIES\n"
         "mine = replace(RECOVERIES['sack'], name='far-sack')\n",
-        "far-sack", group="tcpcc.recoveries",
-    )  # fmt: skip
+        "far-sack",
+        group="tcpcc.recoveries",
+    )
     try:
         assert tc.queues["far_queue"].summary == "a test"
         assert tc.Flow("reno", recovery="far-sack").recovery == "far-sack"

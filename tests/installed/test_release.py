@@ -13,8 +13,9 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOWEST = dict(re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", each).groups()
-              for each in PROJECT["dependencies"])  # fmt: skip
+LOWEST = dict(
+    re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", each).groups() for each in PROJECT["dependencies"]
+)
 
 
 def text_of(name):

@@ -116,8 +116,9 @@ def rate_halving(floor):
 
 def old_kernel(first, second):
     """Goodputs of a pair with this recovery, HSTCP's table and no `ack_ratio`, Mb/s."""
-    recoveries = {kind: rate_halving(1.0 if kind in ("BIC", "CUBIC") else 0.5)
-                  for kind in (first, second)}  # fmt: skip
+    recoveries = {
+        kind: rate_halving(1.0 if kind in ("BIC", "CUBIC") else 0.5) for kind in (first, second)
+    }
     rates = []
     for seed in SEEDS:
         scenario = s.pair(first, second, seed)

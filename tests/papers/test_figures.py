@@ -49,8 +49,9 @@ def numbers(records, item):
         if r.item != item:
             continue
         for model, spread, sd in (
-            ("packet", r.spread, r.sd), ("fluid", r.fluid_spread, r.fluid_sd)
-        ):  # fmt: skip
+            ("packet", r.spread, r.sd),
+            ("fluid", r.fluid_spread, r.fluid_sd),
+        ):
             if r.number(model) is not None:
                 cell = Measured(r.number(model), *(spread or (None, None)), sd)
                 found[model][r.row, r.column] = cell

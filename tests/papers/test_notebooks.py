@@ -132,8 +132,6 @@ def test_the_causes_that_a_stored_table_tells_are_those_of_today(paper):
     told = {html.unescape(re.sub(r"<a [^>]*>.*?</a>|<[^>]*>", "", text)).strip() for text in found}
     cells = published_numbers.of(paper).cells
     causes = {c.text for cell in cells for c in (cell.cause, cell.fluid_cause) if c}
-    by_rule = (
-        BEYOND_CHANCE, NEAR_PACKETS, NEAR_UNDECIDED, OF_ONE_RUN, UNDECIDED, WITHIN_CHANCE
-    )  # fmt: skip
+    by_rule = (BEYOND_CHANCE, NEAR_PACKETS, NEAR_UNDECIDED, OF_ONE_RUN, UNDECIDED, WITHIN_CHANCE)
     assert told
     assert {text for text in told - causes if not text.startswith(by_rule)} == set()

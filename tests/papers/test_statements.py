@@ -157,9 +157,10 @@ def test_who_gets_more_than_fusion_stunts_reno():
     found = numbers("tcp_fusion", "packet")
     for rate in ("100 Mb/s", "300 Mb/s"):
         more = [
-            v for v in ("HSTCP", "BIC", "CUBIC")
+            v
+            for v in ("HSTCP", "BIC", "CUBIC")
             if found["figure_11", v, rate] > found["figure_11", "Fusion", rate]
-        ]  # fmt: skip
+        ]
         assert set(more) >= {"HSTCP", "BIC"}
         for variant in more:
             beside = found["figure_11", f"Reno beside {variant}", rate]

@@ -60,8 +60,9 @@ def test_a_number_that_moved_and_a_new_refusal_are_found():
 )
 def test_simpy_gives_the_bits_of_the_table(controller):
     for make, measure in (
-        (networks.sharing, measures.of_sharing), (networks.beside_reno, measures.of_beside_reno)
-    ):  # fmt: skip
+        (networks.sharing, measures.of_sharing),
+        (networks.beside_reno, measures.of_beside_reno),
+    ):
         scenario = make(controller, "small", tables.SAMPLE)
         simpy = tc.simulate(scenario, driver="simpy")
         assert simpy.identical(tc.simulate(scenario))

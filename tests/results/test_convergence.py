@@ -19,8 +19,9 @@ TIMES = STEP * np.arange(1, 4001)  # ends of bins, 200 s
 def amounts(*rates):
     """What flows with these rates (functions of time, or numbers) deliver in each bin."""
     middles = TIMES - STEP / 2
-    return STEP * np.stack([np.broadcast_to(r(middles) if callable(r) else r, TIMES.shape)
-                            for r in rates], axis=1)  # fmt: skip
+    return STEP * np.stack(
+        [np.broadcast_to(r(middles) if callable(r) else r, TIMES.shape) for r in rates], axis=1
+    )
 
 
 def saw(period, phase=0.0):

@@ -45,7 +45,8 @@ RATES = {
     "Access": (lambda: tc.Access(rate=10), "access rate = 10 bit/s"),
     "dumbbell": (lambda: tc.dumbbell(10, 0.02, 50), "rate = 10 bit/s"),
     "dumbbell's access": (
-        lambda: tc.dumbbell(1e6, 0.02, 50, access_rate=10), "access rate = 10 bit/s",
+        lambda: tc.dumbbell(1e6, 0.02, 50, access_rate=10),
+        "access rate = 10 bit/s",
     ),
     "CBR": (lambda: tc.CBR(10), "rate = 10 bit/s"),
     "CBR's access": (lambda: tc.CBR(1e6, access_rate=10), "access_rate = 10 bit/s"),
@@ -66,7 +67,7 @@ RATES = {
         lambda: read('[[cbr]]\nrate = 1e6\n[[change]]\nat = 5\nlink = "bottleneck"\nrate = 10\n'),
         "rate = 10 bit/s",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("where", RATES)

@@ -44,8 +44,9 @@ def test_a_given_rule_counts():
 
 def own(**settings):
     reno = CONTROLLERS.find("reno")
-    return Controller("mine", "", reno.on_ack, reno.on_loss, reno.on_timeout, params=reno.params,
-                      **settings)  # fmt: skip
+    return Controller(
+        "mine", "", reno.on_ack, reno.on_loss, reno.on_timeout, params=reno.params, **settings
+    )
 
 
 def test_a_controller_of_ones_own_runs_as_written_unless_it_names_a_rule():

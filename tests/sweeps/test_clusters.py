@@ -45,8 +45,9 @@ def test_a_sweep_that_is_killed_resumes_and_leaves_no_litter(tmp_path):
     for _ in range(4):
         child = subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(SWEEP), str(tmp_path)],
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert child.stdout.readline() == "ready\n"
         time.sleep(moments.uniform(0, 0.3))
         child.send_signal(signal.SIGKILL)

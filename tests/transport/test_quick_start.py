@@ -86,10 +86,11 @@ def in_ours(name):
         flow = tc.Flow("newreno", recovery="newreno-steady", start=start, size=packets)
         each.append(
             flow.replace(
-                packet_size=1040, transport=tc.Transport.ns2(**transport, rwnd=window),
+                packet_size=1040,
+                transport=tc.Transport.ns2(**transport, rwnd=window),
                 slow_start=asks if request else "standard",
             )
-        )  # fmt: skip
+        )
     run = tc.simulate(tc.Scenario(network(**path), each, duration=duration), trace=True)
     trace = run.trace()
     left = trace[trace["event"].isin(["send", "retransmit"])]
@@ -373,9 +374,10 @@ def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
     """The first windows of three requests one after another, beside a flow without a request."""
     asks = {"name": "quick_start", "requested_rate": 6e6}
     net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.queues.QuickStartRouter())
-    flows = [tc.Flow("reno", transport={"rwnd": 20}), *(
-        tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)
-    )]  # fmt: skip
+    flows = [
+        tc.Flow("reno", transport={"rwnd": 20}),
+        *(tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)),
+    ]
     case = tc.Scenario(net, flows, duration=3, interval=0.01)
     first = []
     for m in ("packet", "trains"):
@@ -398,20 +400,23 @@ def test_a_paced_start_keeps_the_queue_short(model):
     """A window of 32 packets sent over a round trip builds no queue; sent at once it builds one of
     29."""
     for queue, longest in ((tc.queues.QuickStartRouter(), 1), (None, 20)):
-        run = simulate_in(model, transfer("vegas", queue, packets=64, transport={
-            "initial_window": 10 if queue else 32
-        }))  # fmt: skip
+        run = simulate_in(
+            model,
+            transfer("vegas", queue, packets=64, transport={"initial_window": 10 if queue else 32}),
+        )
         assert (run.queue_max() <= longest) == (queue is not None)
 
 
 def test_foreground_packets_use_the_quick_start_router():
     net = tc.dumbbell("50 Mbps", "50 ms", 1000, queue=tc.queues.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start", size=400, start=1.03)
-    crowd = [tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True)
-             for k in range(10)]  # fmt: skip
+    crowd = [
+        tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True) for k in range(10)
+    ]
     case = tc.Scenario(net, [asks, *crowd], duration=3)
-    packets, hybrid = (simulate_in(m, case).data["finished"].values[0]
-                       for m in ("packet", "hybrid"))  # fmt: skip
+    packets, hybrid = (
+        simulate_in(m, case).data["finished"].values[0] for m in ("packet", "hybrid")
+    )
     assert hybrid == pytest.approx(packets, abs=0.005)
 
 

@@ -111,8 +111,9 @@ def test_marks_of_an_ack_and_marks_since_the_last_rule_add_up(every_ack):
 
 
 def test_packets_are_recorded_only_for_rules_that_read_of_them():
-    plain = dataclasses.replace(READER, on_ack=reno_on_ack, on_loss=reno_on_loss, on_mark=None,
-                                on_round=None)  # fmt: skip
+    plain = dataclasses.replace(
+        READER, on_ack=reno_on_ack, on_loss=reno_on_loss, on_mark=None, on_round=None
+    )
     assert plain.reads_of_packets == []
     assert state(plain, 0.5)[1]["delivery"] == 0
     read = ["pipe", "total_delivered", "delivery_rate", "lost", "owd"]
@@ -144,8 +145,9 @@ def by_another_name(s, p, a):
     [(by_helper, ["pipe"]), (by_name, list(OF_PACKETS)), (by_another_name, list(OF_PACKETS))],
 )
 def test_fields_are_found_in_helpers_and_under_other_names(rule, read):
-    assert tc.Controller("x", "", rule, on_timeout, on_timeout,
-                         params=PARAMS).reads_of_packets == read  # fmt: skip
+    assert (
+        tc.Controller("x", "", rule, on_timeout, on_timeout, params=PARAMS).reads_of_packets == read
+    )
 
 
 def test_the_analysis_refuses_rules_that_read_of_packets():

@@ -116,8 +116,9 @@ class Check:
     @property
     def measured(self) -> str:
         """The observable with its settings, in one line."""
-        text = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}"
-                         for k, v in self.settings.items())  # fmt: skip
+        text = ", ".join(
+            f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in self.settings.items()
+        )
         return f"{self.observable} ({text})" if text else self.observable
 
 

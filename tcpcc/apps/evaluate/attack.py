@@ -205,8 +205,9 @@ def _harms(
     """Mean harm over the seeds at each point; 0 where a scenario cannot run."""
     scenarios = [
         space.scenario(flow, point, SECONDS, seed)
-        for point in points for seed in range(1, seeds + 1)
-    ]  # fmt: skip
+        for point in points
+        for seed in range(1, seeds + 1)
+    ]
     try:
         runs = sweep(scenarios, **options)
     except SweepError as error:

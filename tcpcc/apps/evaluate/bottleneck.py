@@ -94,9 +94,10 @@ def packets(rate: float, seconds: float) -> float:
 def in_words(bottleneck: Bottleneck) -> str:
     """ "50 Mb/s, 40 ms, 1 BDP"."""
     scale, unit = next(
-        (s, u) for s, u in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
+        (s, u)
+        for s, u in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
         if bottleneck.rate >= s
-    )  # fmt: skip
+    )
     delay = 1e3 * bottleneck.rtt
     text = f"{bottleneck.rate / scale:.3g} {unit}, {delay:g} ms"
     return text if math.isinf(bottleneck.bdp) else f"{text}, {bottleneck.bdp:g} BDP"

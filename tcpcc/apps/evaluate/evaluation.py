@@ -125,10 +125,11 @@ def _chosen(
         if not any(_within(number, name) for number in numbers):
             raise unknown("section of RFC 9743", name, numbers)
     chosen = [
-        criterion for criterion in available
+        criterion
+        for criterion in available
         if (criterion.quick or not quick)
         and (not names or any(_within(criterion.section, name) for name in names))
-    ]  # fmt: skip
+    ]
     if not chosen:
         raise ScenarioError(
             f"sections = {', '.join(names)}: {'the quick version has' if quick else 'has'} no"

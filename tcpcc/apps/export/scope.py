@@ -104,9 +104,10 @@ class Scope:
     def stored(self, name: str | None = None, within: ast.AST | None = None) -> list[ast.Name]:
         """Where names, or this name, get a value."""
         return [
-            n for n in ast.walk(within or self.node)
+            n
+            for n in ast.walk(within or self.node)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and name in (None, n.id)
-        ]  # fmt: skip
+        ]
 
     # Names
 

@@ -62,9 +62,10 @@ class Statements(Calls):
         if len(arguments) < len(self.kinds) and STATE not in self.kinds:
             arguments.insert(0, ("s", STATE))
         variables = {
-            name: type_ for name, type_ in self.types.items()
+            name: type_
+            for name, type_ in self.types.items()
             if name not in self.scope.arguments and name not in self._counters
-        }  # fmt: skip
+        }
         summary = (ast.get_docstring(self.node) or "").split("\n\n")[0]
         return ir.Function(
             self.node.name, " ".join(summary.split()), self.function.__module__.split(".")[-1],

@@ -494,7 +494,8 @@ def _tcp_options(read: _Bytes, tcp: Ints, end: Ints) -> tuple[Ints, Ints, Ints, 
         for k in range(4):
             matches = (kind == 5) & (length >= 10 + 8 * k)
             low[rows[matches], k], high[rows[matches], k] = (
-                read(at[matches] + 2 + 8 * k, 4), read(at[matches] + 6 + 8 * k, 4)
-            )  # fmt: skip
+                read(at[matches] + 2 + 8 * k, 4),
+                read(at[matches] + 6 + 8 * k, 4),
+            )
         at = at + length
     return mss, value, echo, low, high

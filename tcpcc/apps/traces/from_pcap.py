@@ -42,7 +42,7 @@ from tcpcc.apps.traces.connection import (
     Unread,
     events_of,
     run_of,
-)  # fmt: skip
+)
 from tcpcc.apps.traces.guard import guarded
 from tcpcc.errors import TcpccError, one_of, positive
 from tcpcc.results import Run

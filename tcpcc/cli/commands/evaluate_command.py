@@ -34,9 +34,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, help="number of seeds; default: 5, quick 3")
     add(parser, "--jobs", "--cache")
     parser.add_argument(
-        "--cluster", metavar="KIND[=ADDRESS]",
+        "--cluster",
+        metavar="KIND[=ADDRESS]",
         help="run on a cluster: dask, dask=tcp://host:8786, ray, ray=auto",
-    )  # fmt: skip
+    )
     add_parameters(parser)
 
 

@@ -9,9 +9,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=["controller", "scenario", "paper"])
     parser.add_argument("name", help="letters, digits and _")
     parser.add_argument(
-        "--package", action="store_true",
+        "--package",
+        action="store_true",
         help="controller: write an installable package with its tests",
-    )  # fmt: skip
+    )
 
 
 def run(options: argparse.Namespace) -> None:

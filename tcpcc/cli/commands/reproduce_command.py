@@ -18,14 +18,16 @@ from tcpcc.errors import ModelWarning, ScenarioError, one_of
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "paper", nargs="?",
+        "paper",
+        nargs="?",
         help="default: all; variants: the table of all controllers; bbr_cubic, ifip25: BBR on a"
         " test-bed; pam25: Prague on one",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "item", nargs="?",
+        "item",
+        nargs="?",
         help="table or figure, such as table_1; for variants: a network; default: all",
-    )  # fmt: skip
+    )
     add(parser, "--model", default="both", help="packet, fluid or both (default)")
     add(parser, "--json", "--verbose")
     parser.add_argument("--figures", action="store_true", help="draw the figures into figures/")
@@ -37,9 +39,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--readme", type=Path, metavar="X.md", help="update the summary in this file"
     )
     parser.add_argument(
-        "--accept", action="store_true",
+        "--accept",
+        action="store_true",
         help="store these numbers and verdicts as those that the tests expect; review the diff",
-    )  # fmt: skip
+    )
 
 
 def run(options: argparse.Namespace) -> None:

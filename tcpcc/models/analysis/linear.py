@@ -218,7 +218,7 @@ class Linear:
             (self.at["backlog", k], -b.rate[i] / b.rtt[i] / self.solver.rate[k])
             for j, k in enumerate(flow_class.hops)
             if k in self.full and self.solver.waits(flow_class, j)
-        ]  # fmt: skip
+        ]
         if b.cwnd[i] < self.world.rows["rwnd"][i]:
             entries.append((self.at["class", i], 1 / b.rtt[i]))
         return self._past(*entries)

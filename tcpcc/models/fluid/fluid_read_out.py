@@ -67,10 +67,11 @@ def columns_by_name(
         rates = [[link.rate for link in x.resolved.links if link.record] for x in cases]
         capacity = np.diff(ends, prepend=0.0)[:, None] * np.array(rates)[:, None]
     facts = {
-        "time": ends, "capacity": capacity,
+        "time": ends,
+        "capacity": capacity,
         "count": np.array([row.spec.count for row in rows]),
         "packet_size": np.array([row.spec.packet_size for row in rows]),
-    }  # fmt: skip
+    }
     binned = _binned(world, of)
 
     def columns(name: str) -> NDArray[np.float64]:

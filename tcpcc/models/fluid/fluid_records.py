@@ -48,8 +48,9 @@ WORLD_TABLES = (*FLOW_COLUMNS, "returned", "returned_words", "waits", "awake", "
 OF_PAST = ("waits", "hop_waits", "history")
 #: Totals of a flow at the end of a step: packets sent, and lost ones that were sent again (SACK);
 #: those that a controller reads which reads fields of single packets (`OF_PACKETS`).
-(SENT_BY, REPAIRED_BY,
- DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, FIRST_SENT_AT, N_TOTALS) = range(8)  # fmt: skip
+(SENT_BY, REPAIRED_BY, DELIVERED_BY, PIPE_AT, LOST_BY, LIMITED_AT, FIRST_SENT_AT, N_TOTALS) = range(
+    8
+)
 
 #: What a world may need: `need` is this, or the number + 1 of a workload that has no free place.
 LONGER_TABLES = -1

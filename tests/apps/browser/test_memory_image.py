@@ -120,8 +120,9 @@ def _halve(s, p, ack):
 
 @pytest.mark.parametrize(("rule", "lacks"), [(_raises, "atan"), (_waves, "cos")])
 def test_a_rule_whose_mathematics_a_page_lacks_is_refused(rule, lacks):
-    mine = tc.Controller(name="of_test", summary="-", on_ack=rule, on_loss=_halve,
-                         on_timeout=_halve)  # fmt: skip
+    mine = tc.Controller(
+        name="of_test", summary="-", on_ack=rule, on_loss=_halve, on_timeout=_halve
+    )
     scenario = SCENARIO.replace(flows=[tc.Flow(mine)])
     with pytest.raises(
         tc.TcpccError, match=f"a rule calls {lacks}, which WebAssembly does not have"
@@ -196,8 +197,9 @@ def _looks_up(s, p, ack):
 
 
 def test_constants_that_a_page_has_no_room_for_are_refused():
-    mine = tc.Controller(name="of_test", summary="-", on_ack=_looks_up, on_loss=_halve,
-                         on_timeout=_halve)  # fmt: skip
+    mine = tc.Controller(
+        name="of_test", summary="-", on_ack=_looks_up, on_loss=_halve, on_timeout=_halve
+    )
     with pytest.raises(
         tc.TcpccError, match=r"^constants of compiled code take 4[89]\d{4} bytes; a"
     ):

@@ -323,7 +323,7 @@ def test_the_page_lays_out_the_fluid_as_its_world(chromium, network):
               };
             }""",
             [queue, values],
-        )  # fmt: skip
+        )
         scenario = control.with_queue(data.choices.scenario, data.choices.queues[queue])
         for slider in reversed(data.sliders):  # the rate last: another link may be the slowest then
             value = slider.in_model(values.get(slider.name, slider.value))

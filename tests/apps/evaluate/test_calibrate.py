@@ -95,8 +95,9 @@ def test_the_estimate_simulates_as_the_trace_did():
     again = tc.simulate(path.scenario("reno", 40))
     whole = run_of(tc.Flow("reno"))
     for after in (10.0,):
-        ours, theirs = (float(run.data["cwnd"].sel(time=slice(after, None)).mean()) for run in
-                        (again, whole))  # fmt: skip
+        ours, theirs = (
+            float(run.data["cwnd"].sel(time=slice(after, None)).mean()) for run in (again, whole)
+        )
         assert ours == pytest.approx(theirs, rel=0.05)
 
 

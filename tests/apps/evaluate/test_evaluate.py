@@ -199,9 +199,10 @@ def test_a_cellular_trace_is_a_criterion(tmp_path):
     trace.write_text("\n".join(map(str, range(1, 2001, 2))))
     evaluation = tc.evaluate("reno", sections=["6.4"], quick=True, seeds=2, cellular=[trace])
     (found,) = (
-        each for each in evaluation.findings
+        each
+        for each in evaluation.findings
         if "lte.trace" in each.criterion.setting and each.criterion.measure == "utilization"
-    )  # fmt: skip
+    )
     assert "mean 6.02 Mb/s" in found.criterion.setting
     assert found.value.mean > 0.95
     scenario = found.scenarios[WITH]

@@ -6,9 +6,7 @@ import pytest
 
 import tcpcc as tc
 
-CASE = tc.Scenario(
-    tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow("vegas", name="v")], duration=20
-)  # fmt: skip
+CASE = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow("vegas", name="v")], duration=20)
 
 
 def queue_near(packets):

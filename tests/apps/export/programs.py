@@ -30,7 +30,8 @@ class Drawn:
             return self.leaf()
         f, i, c = (lambda: self.floats(d, calls)), (lambda: self.ints(d)), (lambda: self.truth(d))
         choices = [
-            self.leaf, self.leaf,
+            self.leaf,
+            self.leaf,
             lambda: f"({f()} {self.draw.choice('+-*/')} {f()})",
             lambda: f"({f()} {self.draw.choice('+-*')} {f()})",
             lambda: f"({f()} {self.draw.choice('+-*')} {i()})",
@@ -55,7 +56,7 @@ class Drawn:
             lambda: f"float(round({self.near()}))",
             lambda: f"s.many[{i()} % {SIZE}]",
             lambda: f"TABLE[{i()} % 5]",
-        ]  # fmt: skip
+        ]
         if calls and self.helpers:
             choices += [self.call] * 3
         return self.one(*choices)

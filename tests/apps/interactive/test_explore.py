@@ -37,8 +37,9 @@ def changed(scenario=RACE, **changes):
 
 def test_a_setting_that_nobody_touched_makes_the_same_scenario():
     assert changed() == RACE
-    odd = tc.Scenario(tc.dumbbell("1.544 Mbps", "33.3 ms", "20 kB"), [tc.Flow("cubic", count=7)],
-                      duration=33)  # fmt: skip
+    odd = tc.Scenario(
+        tc.dumbbell("1.544 Mbps", "33.3 ms", "20 kB"), [tc.Flow("cubic", count=7)], duration=33
+    )
     assert changed(odd) == odd
 
 

@@ -230,7 +230,7 @@ def test_traces_of_one_file_are_flows_on_one_clock(tmp_path):
             "line 2: packet_sent: lacks 'packet_number'",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_qlog_is_one_line_with_the_place(tmp_path, text, message):
     path = tmp_path / "bad.qlog"
     path.write_text(text)
@@ -286,8 +286,9 @@ def test_a_capture_at_the_sender_agrees_with_tcp_info(kernel):
     assert rtts == pytest.approx([rtts[0]] * 4, rel=0.03)
     assert sender.data["base_rtt"].values == pytest.approx(0.046, abs=0.0005)  # 40 + 6 of a packet
     assert [str(kernel[k].data["controller"][0].values) for k in ("ss", "sender")] == [
-        "reno", "unknown",
-    ]  # fmt: skip
+        "reno",
+        "unknown",
+    ]
 
 
 def test_the_flight_of_a_capture_is_the_kernels_window(kernel):

@@ -33,12 +33,13 @@ def document(sockets=(5,), seconds=5, **more):
     return {
         "start": {
             "connected": [connected(s, 40000 + s) for s in sockets],
-            "version": "iperf 3.16", "tcp_mss_default": 1448,
+            "version": "iperf 3.16",
+            "tcp_mss_default": 1448,
         },
         "intervals": intervals,
         "end": {"sender_tcp_congestion": "cubic"},
         **more,
-    }  # fmt: skip
+    }
 
 
 def write(path, told):

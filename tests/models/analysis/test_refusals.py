@@ -102,12 +102,13 @@ def test_a_queue_without_a_rule_for_amounts_is_refused(name):
     [
         ({"size": 100}, [], "flow 'reno1': size = 100: the analysis takes only endless flows"),
         (
-            {}, [tc.Change(1, "bottleneck", rate="5 Mbps")],
+            {},
+            [tc.Change(1, "bottleneck", rate="5 Mbps")],
             "change of link 'bottleneck' at 1: the analysis takes only constant links",
         ),
         ({"controller": "lia", "group": "m"}, [], "group = 'm': the analysis treats flows as"),
     ],
-)  # fmt: skip
+)
 def test_what_ends_changes_or_is_coupled_is_refused(flow, changes, line):
     with pytest.raises(ScenarioError, match=line):
         tc.analysis.equilibrium(scenario(**flow).replace(changes=changes))

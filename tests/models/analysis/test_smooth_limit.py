@@ -83,8 +83,9 @@ def test_rates_and_rtts_agree_with_many_packet_flows():
 def test_equal_flows_are_one_class():
     alike = SmoothWorld(scenario(*[tc.Flow("reno") for _ in range(10)], tc.CBR("1 Mbps")))
     assert [(one.members, one.count) for one in alike.classes] == [
-        (tuple(range(10)), 10), ((10,), 1),
-    ]  # fmt: skip
+        (tuple(range(10)), 10),
+        ((10,), 1),
+    ]
     crowd = SmoothWorld(scenario(tc.Flow("reno", count=100_000), rate="100 Gbps"))
     assert [one.count for one in crowd.classes] == [100_000]
 

@@ -76,8 +76,9 @@ def test_representatives_are_nearly_all_flows(queue):
 
 
 def test_up_to_a_hundred_flows_are_simulated_each():
-    one, other = (tc.simulate(crowd(100, duration=5), "fluid", **o)
-                  for o in ({}, {"senders": 1000}))  # fmt: skip
+    one, other = (
+        tc.simulate(crowd(100, duration=5), "fluid", **o) for o in ({}, {"senders": 1000})
+    )
     assert one.data.equals(other.data.assign_attrs(one.data.attrs))
 
 

@@ -149,10 +149,8 @@ def test_a_link_that_pauses_goes_on():
     case = behind(tc.queues.CoDel(), ("cubic",), duration=20)
     case = case.replace(
         net=tc.dumbbell(RATE, 0.02, 75, queue=tc.queues.CoDel(), variable=True),
-        changes=[
-            tc.Change(5, "bottleneck", rate=0), tc.Change(7, "bottleneck", rate=RATE)
-        ],
-    )  # fmt: skip
+        changes=[tc.Change(5, "bottleneck", rate=0), tc.Change(7, "bottleneck", rate=RATE)],
+    )
     run = tc.simulate(case, "fluid")
     assert float(run.throughput(after=5.2, before=7)[0]) < 1e4
     assert float(run.throughput(after=7, before=7.04)[0]) > 0.5 * RATE  # what has waited

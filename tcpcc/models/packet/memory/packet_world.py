@@ -213,9 +213,10 @@ class PacketWorld:
         state = record_view(flow.controller.state_dtype, int(row["state"]))
         window = min(float(state["cwnd"]), float(row["rwnd"]), float(row["to_send"]))
         of_packet = sum(
-            ring.itemsize for (field, k), ring in self.rings.arrays.items()
+            ring.itemsize
+            for (field, k), ring in self.rings.arrays.items()
             if k == i and field in ("segments", "stamps")
-        )  # fmt: skip
+        )
         needed = 3 * window * of_packet  # a ring has up to twice the places, beside the old ring
         room = packets_in_run(self.resolved, flow, self.scenario.duration)
         if window > max(room, SENSIBLE):

@@ -109,7 +109,7 @@ oldest:
 	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/requirements.txt
 	$(OLDEST)/bin/python -m pip install --quiet --only-binary :all: -r $(OLDEST)/requirements.txt
 	TCPCC_CACHE_DIR=$(CURDIR)/$(OLDEST)/cache PYTHONPATH=$(CURDIR) $(OLDEST)/bin/python -m pytest \
-	  $(IN_PARALLEL) tests/engine tests/results tests/sweep tests/models/test_costs.py \
+	  $(IN_PARALLEL) tests/engine tests/results tests/sweeps tests/models/test_costs.py \
 	  tests/models/packet/test_closed_forms.py
 
 lint: $(READY)

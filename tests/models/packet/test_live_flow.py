@@ -306,6 +306,19 @@ def test_invalid_flows_are_refused_and_change_nothing(options, flow, text):
     assert sim.run().identical(tc.simulate(case))
 
 
+def test_the_model_is_never_ahead_of_the_clock_of_simpy():
+    """Not even after memory has grown, when a sender continues what it had begun."""
+    flows = [tc.Flow("reno", slow_start="standard"), tc.Flow("cubic", start=0.01)]
+    net = tc.dumbbell("100 Mbps", "20 ms", 3000)
+    sim = tc.PacketSimulation(tc.Scenario(net, flows, duration=1))
+    continued, world = 0, sim.world
+    while sim.env.peek() <= 1:
+        sim.env.step()
+        assert world.w["now"][0] <= sim.now
+        continued += world.w["pending"][0] >= 0
+    assert continued > 3
+
+
 def test_a_result_before_a_flow_starts_changes_nothing_of_the_later_one():
     flows = [tc.Flow("reno"), tc.Flow("vegas", start=5, record=("incr",), name="late")]
     case = tc.Scenario(NET, flows, duration=10)

@@ -324,7 +324,7 @@ def _coordinates(ends: bytes, flows: tuple[str, ...], links: tuple[str, ...]) ->
     import xarray as xr
 
     coords = {
-        "time": ("time", np.frombuffer(ends).copy(), {"long_name": "end of the bin", "units": "s"}),
+        "time": ("time", np.frombuffer(ends), {"long_name": "end of the bin", "units": "s"}),
         "flow": np.array(flows, dtype=str),
         "link": np.array(links, dtype=str),
     }

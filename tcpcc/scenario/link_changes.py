@@ -79,7 +79,8 @@ def rate_series(
     if rounds * len(values) > MOST:
         raise refuse("rates", len(values), f"at most {MOST:.0e} changes with all repetitions")
     changes: list[Change] = []
-    checked = Change(begin, link, rate=units.Checked(float(values.max())))  # as the others are
+    # Checked once: the others are copies of it with another time and rate.
+    checked = Change(begin, link, rate=units.Checked(float(values.max())))
     held = -1.0
     for turn in range(rounds):
         for time, rate in zip((begin + turn * period + at).tolist(), values.tolist(), strict=True):

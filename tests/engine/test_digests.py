@@ -313,8 +313,9 @@ def test_another_version_of_the_digests_finds_nothing_old(monkeypatch):
 def test_runs_in_a_cache_are_of_the_code_of_all_files_of_the_package(tmp_path, monkeypatch):
     """Comments and docstrings of it are no reason to simulate again."""
     assert (parallel.PACKAGE / "models" / "packet" / "handlers.py").is_file()
-    monkeypatch.setattr(parallel, "PACKAGE", tmp_path)
-    file = tmp_path / "models" / "packet" / "engine.py"
+    monkeypatch.setattr(parallel, "PACKAGE", tmp_path / "package")
+    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path / "cache"))  # nothing from earlier tests
+    file = tmp_path / "package" / "models" / "packet" / "engine.py"
     file.parent.mkdir(parents=True)
     digests = []
     for text in (

@@ -5,7 +5,9 @@ import itertools
 import pytest
 
 import tcpcc as tc
+from tcpcc.engine.jit import INTERPRETED
 from tcpcc.models.packet.compiled_driver import CompiledSimulation
+from tcpcc.models.packet.handlers import run_events
 
 NET = tc.dumbbell(rate="10 Mbps", delay="20 ms", buffer=20)
 
@@ -327,3 +329,5 @@ def test_a_result_before_a_flow_starts_changes_nothing_of_the_later_one():
     assert sim.result().data["cwnd"].sel(flow="late").isnull().all()
     sim.advance(10)
     assert sim.result().identical(tc.simulate(case))
+    if not INTERPRETED:
+        assert len(run_events.overloads) == 1, "the engine was compiled again for a whole second"

@@ -117,6 +117,23 @@ def test_a_papers_notebook_begins_with_its_choices_and_a_table_and_can_be_edited
         assert ("hide-input" in cell.metadata.get("tags", [])) == is_harness, cell.source
 
 
+@pytest.mark.parametrize("paper", harness.papers())
+def test_the_code_that_a_stored_notebook_shows_is_that_of_today(paper):
+    """Quick, where executing the notebook is not: scenarios that were edited want it executed
+    anew (`make notebooks`)."""
+    import nbformat
+
+    stored = nbformat.read(NOTEBOOKS[0].parent / f"{paper}.ipynb", as_version=4)
+    book = notebook.Book(paper)
+    listings = 0
+    for cell in stored.cells:
+        listing = re.fullmatch(r'book\.code\("(\w+)"\)', cell.source)
+        if listing and isinstance(now := book.code(listing[1]), notebook.Folded):
+            assert "".join(cell.outputs[0]["data"]["text/plain"]) == now.text, cell.source
+            listings += 1
+    assert listings
+
+
 # Causes
 
 

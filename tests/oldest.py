@@ -10,8 +10,8 @@ OTHERS = ("pyparsing<3.3",)  # matplotlib 3.8 uses names that 3.3 warns of
 
 
 def oldest(requirement: str) -> str:
-    """ "numba>=0.60,<0.69" -> "numba==0.60"."""
-    name, version = re.fullmatch(r"([\w\-\[\]]+)>=([\w.]+)(?:,<[\w.]+)?", requirement).groups()
+    """ "numba>=0.63" -> "numba==0.60"."""
+    name, version = re.fullmatch(r"([\w\-\[\]]+)>=([\w.]+)", requirement).groups()
     return f"{name}=={version}"
 
 

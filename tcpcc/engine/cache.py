@@ -167,7 +167,7 @@ _warned = False
 def holds(module: str) -> bool:
     """Whether the cache has machine code of the entries of an engine's module."""
     folder = _root() / f"engine-{module_digest(module)[:16]}"
-    if folder not in _filled and any(folder.glob("*/*.nbi")):
+    if folder not in _filled and any(folder.rglob("*.nbi")):
         _filled.add(folder)
     return folder in _filled
 

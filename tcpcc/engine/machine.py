@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 from tcpcc.engine import jit
 from tcpcc.engine.cache import keep_in
 from tcpcc.engine.framing import digest
-from tcpcc.engine.private import NumbaError, PartCompiler, call_address, function_address
+from tcpcc.engine.private import PART, call_address, function_address, is_inlined
 from tcpcc.engine.source import code_digest, dtype_bytes, global_names, is_ours, module_digest
 
 njit: Any = numba.njit
@@ -31,7 +31,7 @@ njit: Any = numba.njit
 _ENGINE = {"nogil": True, "error_model": "numpy"}
 _BY_ADDRESS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # not called by Python
 _RULE = {"nogil": True, **_BY_ADDRESS}
-_PART = {**_BY_ADDRESS, "pipeline_class": PartCompiler}
+_PART = {**_BY_ADDRESS, **PART}
 
 
 # ------------------------------------------------------------------------- functions
@@ -39,8 +39,8 @@ _PART = {**_BY_ADDRESS, "pipeline_class": PartCompiler}
 
 @cache
 def _of_engine(function: Callable) -> Any:
-    inlined = not hasattr(function, "not_inlined")
-    return njit(forceinline=inlined, **_PART, **_ENGINE)(_with_compiled_helpers(function, {}))
+    code = _with_compiled_helpers(function, {})
+    return njit(forceinline=is_inlined(function), **_PART, **_ENGINE)(code)
 
 
 Helpers = dict[tuple[Callable, str], Any]
@@ -250,7 +250,7 @@ def _compiled_rule(rule: _Rule, state: np.dtype, params: np.dtype, sample: np.dt
     dispatcher = _stored(function, folder, _RULE, _helpers.setdefault(rule.kinds, {}))
     try:
         dispatcher.compile(signature)
-    except NumbaError as error:
+    except numba.NumbaError as error:
         text = re.sub(r"Failed in nopython mode pipeline \(step: [^)]*\)", "", str(error))
         reason = " ".join(text.split())
         raise TypeError(f"rule {function.__qualname__} does not compile: {reason[:300]}") from error

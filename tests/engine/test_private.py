@@ -1,4 +1,4 @@
-"""Numba's private interface, which `tcpcc.engine.private` collects."""
+"""Numba's private interface, which `tcpcc.engine.private` collects, and what does without it."""
 
 import re
 import subprocess
@@ -18,26 +18,88 @@ compiled_only = pytest.mark.skipif(INTERPRETED, reason="about compiled code")
 
 
 @compiled_only
-def test_the_installed_numba_has_every_private_name_that_is_used():
-    absent = private.missing()
-    assert absent == [], f"Numba {numba.__version__} lacks {', '.join(absent)}"
+def test_the_installed_numba_has_been_tried_and_does_what_is_expected_of_it():
+    assert numba.version_info.short <= private.TRIED
+    assert private.works()
 
 
 @compiled_only
-@pytest.mark.parametrize("name", ["numba.core.codegen:JITCodeLibrary.gone", "numba.core.gone:x"])
-def test_a_missing_private_name_is_found(name, monkeypatch):
-    monkeypatch.setattr(private, "USED", (*private.USED, name))
-    assert private.missing() == [name]
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        ("codegen.JITCodeLibrary", "_raise_if_finalized"),
+        ("caching.FunctionCache", "_index_key"),
+        ("caching.CompileResultCacheImpl", "reduce"),
+        ("types.Record", "mangling_args"),
+    ],
+)
+def test_a_numba_that_has_changed_is_noticed(owner, name, monkeypatch):
+    changed = numba.core
+    for part in owner.split("."):
+        changed = getattr(changed, part)
+    monkeypatch.setattr(changed, name, "changed")
+    assert not private.works()
 
 
-def test_only_one_file_imports_what_is_private_to_numba():
+NEWER = """
+import logging, numba, numba.core.{module}
+del numba.core.{module}.{name}
+numba.version_info = numba.version_info._replace(short=(1, 0))
+logging.basicConfig(level="INFO")
+"""
+
+PROGRAM = """
+import numpy as np
+from tcpcc.engine import machine, private
+from tcpcc.engine.jit import call_rule, entry, rule_address
+
+scope = {}
+exec('''
+def twice(s):
+    s.x = 2 * s.x
+def rule(s, p, a):
+    twice(s)
+    s.x += 0.5
+''', scope)
+
+@entry
+def apply(rule, state):
+    call_rule(rule, state, state, state)
+
+kind = np.dtype([("x", np.float64)])
+record = np.ones(1, kind)
+apply(rule_address(scope["rule"], kind, kind, kind), record.ctypes.data)
+print("pipeline_class" in private.PART, record["x"][0])
+dispatchers = [apply, *machine._alive.values()]
+print([sum(d.stats.cache_hits.values()) for d in dispatchers])
+"""
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("module", "name"), [("typed_passes", "AnnotateTypes"), ("caching", "_CacheLocator")]
+)
+def test_an_unknown_numba_gets_the_public_decorators_and_their_cache(
+    module, name, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))
+    program = NEWER.format(module=module, name=name) + PROGRAM
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout.splitlines() for run in runs] == [
+        ["False 2.5", "[0, 0]"],
+        ["False 2.5", "[1, 1]"],
+    ]
+    assert f"cannot import name '{name}'" in runs[0].stderr
+
+
+def test_only_one_folder_imports_what_is_private_to_numba():
     """Everything in `numba.core` and llvmlite; `machine` builds code with llvmlite's public IR."""
-    found = {
-        file.name
-        for file in PACKAGE.rglob("*.py")
-        if re.search(r"^\s*(from|import) numba\.(?!extending)\w+", file.read_text(), re.MULTILINE)
-    }
-    assert found == {"private.py"}
+    private_parts = re.compile(r"^\s*(from|import) numba\.(?!extending)\w+", re.MULTILINE)
+    files = [file for file in PACKAGE.rglob("*.py") if private_parts.search(file.read_text())]
+    assert {file.parent.name for file in files} == {"private"}
 
 
 @compiled_only

@@ -6,6 +6,7 @@ loop: a run of packets compiles no code for trains.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -244,7 +245,7 @@ def set_ack_timer(w, flow, tcp):
 
 
 @compiled
-def handle_ack_timer(w, ident, now, order, send_ack):
+def handle_ack_timer(w, ident, now, order, send_ack: Callable):
     """The timer of a delayed ACK is due."""
     flow = r.flow_at(w.flows, ident)
     tcp = tcp_at(w.tcp, ident)
@@ -298,7 +299,7 @@ def handle_write(w, ident, now):
 
 
 @compiled
-def handle_start(w, ident, now, send_cbr):
+def handle_start(w, ident, now, send_cbr: Callable):
     flow = r.flow_at(w.flows, ident)
     if flow.kind == CBR:
         source = r.cbr_at(w.cbr, ident)
@@ -330,7 +331,7 @@ def next_stop(w, ident):
 
 
 @compiled
-def handle_cbr(w, ident, now, order, send_cbr):
+def handle_cbr(w, ident, now, order, send_cbr: Callable):
     """The next packet of a CBR source is due, unless the source was switched off in between."""
     source = r.cbr_at(w.cbr, ident)
     if source.is_on != 0 and order == source.order:
@@ -338,7 +339,7 @@ def handle_cbr(w, ident, now, order, send_cbr):
 
 
 @compiled
-def emit_cbr(w, flow, source, now, send_cbr):
+def emit_cbr(w, flow, source, now, send_cbr: Callable):
     """A CBR source sends a packet, or a train, and schedules its next one."""
     seq = source.sent
     n = source.train
@@ -431,7 +432,9 @@ def handle_rare(w, kind, ident, now, order):
 
 
 @compiled
-def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
+def handle_other(
+    w, kind, ident, now, order, finish: Callable, send_ack: Callable, send_cbr: Callable
+):
     """Handle an event that is not the arrival of a packet, and finish what a sender has begun.
 
     The event's place on the list stays for the first event that it adds. (Only inlined functions
@@ -477,7 +480,7 @@ def handle_other(w, kind, ident, now, order, finish, send_ack, send_cbr):
 
 
 @compiled
-def handle_next(w, handle):
+def handle_next(w, handle: Callable):
     """Handle the next event on the event list."""
     e = r.event_at(w.heap, 0)
     kind = np.int64(e.kind)
@@ -494,7 +497,7 @@ def continue_pending(w):
 
 
 @compiled
-def resume_pending(w, finish):
+def resume_pending(w, finish: Callable):
     """Continue the sender that ran out of room, after the driver has made room."""
     if w.pending >= 0:
         flow = r.flow_at(w.flows, w.pending)
@@ -506,7 +509,7 @@ def resume_pending(w, finish):
 
 
 @compiled
-def run_loop(w, until, handle, resume):
+def run_loop(w, until, handle: Callable, resume: Callable):
     """Handle events up to time `until`; returns whether it stopped early.
 
     It stops early when the driver must make room, and after ``w.at_once`` events, so that the

@@ -96,8 +96,7 @@ def _handed_over(flow: Flow | CBR) -> Flow:
     """The flow with the agent's controller."""
     if isinstance(flow, CBR):
         raise ScenarioError(f"flow {flow.name!r}: is a CBR source; an agent needs a Flow")
-    settings = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
-    return Flow(AGENT, **settings)
+    return flow.replace(controller=AGENT, params=())
 
 
 def _capacity(sim: CompiledSimulation, number: int) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from tcpcc.apps.evaluate.optimum import largest
 from tcpcc.apps.evaluate.space import Point, Range
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.errors import ScenarioError, SweepError, unknown, whole
+from tcpcc.errors import ScenarioError, SweepError, one_of, whole
 from tcpcc.scenario import CBR, Flow, Scenario
 from tcpcc.sweeps import sweep
 
@@ -82,8 +82,7 @@ def fit(
     """
     declared = CONTROLLERS.find(controller).params
     for name, (low, high) in params.items():
-        if name not in declared:
-            raise unknown(f"parameter of {controller!r}", name, declared)
+        one_of(f"parameter of {controller!r}", name, known=declared)
         for end in (low, high):
             declared[name].number(name, end)
     if not any(

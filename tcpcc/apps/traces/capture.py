@@ -154,7 +154,8 @@ def _pcap(path: str | Path, data: bytes, order: str, tick: int, unread: Unread) 
         for column, value in zip(columns, row, strict=True):
             column.append(value)
         at += captured
-    return Packets(*map(_column, columns), link_types=[link_type], names=[""])
+    time, start, captured, lengths, interfaces = map(_column, columns)
+    return Packets(time, start, captured, lengths, interfaces, [link_type], [""])
 
 
 def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
@@ -215,7 +216,8 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
             unread.skip(f"packet {number}", "a simple packet block, which has no time")
             simple += 1
         at += length
-    return Packets(*map(_column, columns), link_types=types, names=names)
+    time, start, captured, lengths, interfaces = map(_column, columns)
+    return Packets(time, start, captured, lengths, interfaces, types, names)
 
 
 def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:

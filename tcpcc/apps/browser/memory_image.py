@@ -78,12 +78,9 @@ class Snapshot:
             names = self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
             self.own.append(names if i in senders else [])
             if i not in senders:
-                self._rename({name: f"flow {i}: {k}" for k, name in enumerate(names)})
-
-    def _rename(self, new: Mapping[str, str]) -> None:
-        """Other names of some arrays, which do not depend on the senders."""
-        self._names = [new.get(name, name) for name in self._names]
-        self.arrays = {new.get(name, name): array for name, array in self.arrays.items()}
+                new = {name: f"flow {i}: {k}" for k, name in enumerate(names)}  # in all worlds
+                self._names = [new.get(name, name) for name in self._names]
+                self.arrays = {new.get(name, name): array for name, array in self.arrays.items()}
 
     def _reached(self, arrays: Sequence[np.ndarray], of: str | tuple[str, ...]) -> list[str]:
         """Names that begin with `of`, of the arrays that pointers in `arrays` lead to; and of those

@@ -63,9 +63,7 @@ class _Episode:
         names = [flow.name for flow in self.sim.world.resolved.flows]
         self._numbers = {agent: names.index(agent) for agent in agents}
         self.hands = {
-            agent: Hand(
-                self.sim.flow(agent), act, _capacity(self.sim, number), _room(self.sim, number)
-            )
+            agent: Hand(self.sim.flow(agent), act, *_limits(self.sim, number))
             for agent, number in self._numbers.items()
         }
         while not all(hand.flow.rtt > 0 for hand in self.hands.values()) and self.going:
@@ -99,14 +97,6 @@ def _handed_over(flow: Flow | CBR) -> Flow:
     return flow.replace(controller=AGENT, params=())
 
 
-def _capacity(sim: CompiledSimulation, number: int) -> float:
-    """Packets per second of the slowest link on a flow's path."""
-    resolved = sim.world.resolved
-    flow = resolved.flows[number]
-    rates = [resolved.links[k].rate for k in flow.forward]
-    return min(rates) / (8 * flow.spec.packet_size)
-
-
 ROOM = 4.0
 """Largest window of an agent, in windows that fill the path and its buffers. Beyond the first all
 packets are dropped, and each costs time."""
@@ -114,29 +104,29 @@ packets are dropped, and each costs time."""
 ENDLESS = 10.0
 """BDPs that count as the room of an unlimited buffer."""
 
+LEAST_ROOM = 20.0
+"""packets, also on the smallest path."""
 
-def _room(sim: CompiledSimulation, number: int) -> float:
-    """Largest window of a flow, packets."""
+
+def _limits(sim: CompiledSimulation, number: int) -> tuple[float, float]:
+    """Packets per second of the slowest link on a flow's path, and its largest window."""
     resolved = sim.world.resolved
     flow = resolved.flows[number]
     bits, there = 8.0 * flow.spec.packet_size, [resolved.links[k] for k in flow.forward]
     rates = [link.rate for link in there]
+    capacity = min(rates) / bits
     rates += [c.spec.rate for c in resolved.changes if c.link in flow.forward and c.spec.rate]
     rtt = sum(link.delay for link in there) + sum(resolved.links[k].delay for k in flow.reverse)
     limited = [rate for rate in rates if math.isfinite(rate)]
     if not limited:
-        return MOST
+        return capacity, MOST
     bdp = max(limited) * rtt / bits
     room = bdp
     for link in there:
         if math.isfinite(link.rate):
             packets = link.buffer * (1.0 if link.buffer_unit == "packets" else 8.0 / bits)
             room += min(packets, ENDLESS * max(bdp, 10.0))
-    return min(max(ROOM * room, LEAST_ROOM), MOST)
-
-
-LEAST_ROOM = 20.0
-"""packets, also on the smallest path."""
+    return capacity, min(max(ROOM * room, LEAST_ROOM), MOST)
 
 
 def _interval(every: str | float) -> str | float:

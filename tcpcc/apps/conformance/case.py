@@ -63,14 +63,14 @@ class Check:
     name: str
     observable: str
     settings: Mapping[str, Any]
-    flow: int
-    low: float
-    high: float
-    allowed: tuple[str, ...]
     reason: str
-    source: str
-    optional: bool
-    exception: str
+    flow: int = 1
+    low: float = -math.inf
+    high: float = math.inf
+    allowed: tuple[str, ...] = ()
+    source: str = ""
+    optional: bool = False
+    exception: str = ""
 
     @classmethod
     def of_table(cls, case: str, number: int, table: dict[str, Any]) -> Check:
@@ -79,22 +79,20 @@ class Check:
         for needed in ("name", "observable", "reason"):
             if not isinstance(table.get(needed), str):
                 raise ScenarioError(f"{where}: {needed}: must be a text")
-        name, reason = table.pop("name"), table.pop("reason")
-        kind = one_of(f"observable in {where}", table.pop("observable"), known=OBSERVABLES)
+        kind = one_of(f"observable in {where}", table["observable"], known=OBSERVABLES)
+        own = {k: table.pop(k) for k in [*table] if k not in cls.__dataclass_fields__}
         allowed = tuple(table.pop("allowed", ()))
-        low, high = (float(table.pop(k, d)) for k, d in (("low", -math.inf), ("high", math.inf)))
-        if bool(allowed) == (low > -math.inf or high < math.inf) or low > high:
+        check = cls(settings=own, allowed=allowed, **table)
+        is_bounded = check.low > -math.inf or check.high < math.inf
+        if bool(allowed) == is_bounded or check.low > check.high:
             raise ScenarioError(f"{where}: give low <= high, or allowed")
-        flow, source = int(table.pop("flow", 1)), table.pop("source", "")
-        optional = bool(table.pop("optional", False))
-        exception = table.pop("exception", "")
         settings = OBSERVABLES[kind].settings
-        for setting in table:
+        for setting in own:
             one_of(f"setting of {kind} in {where}", setting, known=settings)
         for setting, is_needed in settings.items():
-            if is_needed and setting not in table:
+            if is_needed and setting not in own:
                 raise ScenarioError(f"{where}: {kind} needs {setting}")
-        return cls(name, kind, table, flow, low, high, allowed, reason, source, optional, exception)
+        return check
 
     def read(self, traces: list[FlowTrace], path: KnownPath) -> Reading:
         return OBSERVABLES[self.observable](traces, path, self.flow - 1, **self.settings)

@@ -130,13 +130,13 @@ def _chosen(
     numbers = [section.number for section in SECTIONS]
     names = [*(sections or ())]
     for name in names:
-        if not any(_within(number, name) for number in numbers):
+        if not any(f"{number}.".startswith(f"{name}.") for number in numbers):
             raise unknown("section of RFC 9743", name, numbers)
+    beginnings = tuple(f"{name}." for name in names or numbers)
     chosen = [
         criterion
         for criterion in available
-        if (criterion.quick or not quick)
-        and (not names or any(_within(criterion.section, name) for name in names))
+        if (criterion.quick or not quick) and f"{criterion.section}.".startswith(beginnings)
     ]
     if not chosen:
         raise ScenarioError(
@@ -144,10 +144,6 @@ def _chosen(
             " criterion there"
         )
     return chosen
-
-
-def _within(section: str, name: str) -> bool:
-    return section == name or section.startswith(f"{name}.")
 
 
 @dataclass

@@ -356,14 +356,8 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
 def _segments(
     read: _Bytes, packets: Packets, chunk: slice, tunnels: Counter[str]
 ) -> tuple[Segments, Ints]:
-    """The segments among some packets, with times in ns; and their endpoints' words.
-
-    Args:
-        read: the file.
-        packets: all packets.
-        chunk: which.
-        tunnels: counts packets whose headers lie deeper.
-    """
+    """The segments among the packets of a chunk, with times in ns; and their endpoints' words.
+    `tunnels` counts packets whose headers lie deeper."""
     start, captured, length = (
         column[chunk].astype(np.int64)
         for column in (packets.start, packets.captured, packets.length)

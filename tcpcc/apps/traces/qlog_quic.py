@@ -80,8 +80,6 @@ def quic_connection(
     """The connection, or None if it has no packets after the handshake.
 
     Args:
-        name: of the connection.
-        events: its events.
         offset: ms, added to their times.
         packet_size, controller: as in `read_qlog`.
         unit: of the RTTs, ms.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,6 @@ def words_of(array: np.ndarray) -> NDArray[np.int64]:
     return np.frombuffer(raw + bytes(-len(raw) % 8), np.int64).copy()
 
 
-@dataclass
 class Atlas:
     """Addresses of arrays in the module's memory.
 
@@ -123,27 +122,23 @@ class Atlas:
         end: first address after all arrays.
     """
 
-    worlds: Sequence[Snapshot]
-    rules: dict[int, int]
-    shared: dict[str, int] = field(init=False)
-    begins: list[int] = field(init=False)
-    end: int = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, worlds: Sequence[Snapshot], rules: dict[int, int]) -> None:
+        self.rules = rules
         sizes: dict[str, int] = {}
-        for world in self.worlds:
+        for world in worlds:
             of_senders = {name for names in world.own for name in names}
             for name, array in world.arrays.items():
                 if name not in of_senders:
                     sizes[name] = max(sizes.get(name, 0), array.nbytes)
-        self.shared, at = {}, FIRST
+        self.shared: dict[str, int] = {}
+        at = FIRST
         for name in sorted(sizes):
             self.shared[name] = at
             at += _lines(sizes[name])
-        self.begins = []
-        for i in range(len(self.worlds[0].own)):
+        self.begins: list[int] = []
+        for i in range(len(worlds[0].own)):
             self.begins.append(at)
-            at += max(sum(_lines(w.arrays[n].nbytes) for n in w.own[i]) for w in self.worlds)
+            at += max(sum(_lines(w.arrays[n].nbytes) for n in w.own[i]) for w in worlds)
         self.end = at
 
     def address_of(self, world: Snapshot, i: int | None = None) -> dict[str, int]:

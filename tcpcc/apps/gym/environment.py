@@ -90,6 +90,12 @@ class _Episode:
         self.intervals = {name: hand.interval(width) for name, hand in self.hands.items()}
 
 
+def _begun(episode: _Episode | None, call: str = "step") -> _Episode:
+    if episode is None:
+        raise ScenarioError(f"{call}: call reset first")
+    return episode
+
+
 def _handed_over(flow: Flow | CBR) -> Flow:
     """The flow with the agent's controller."""
     if isinstance(flow, CBR):
@@ -171,7 +177,7 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def step(
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        episode = self._running()
+        episode = _begun(self._episode)
         episode.hands[self._agent].carry_out(float(np.asarray(action).ravel()[0]))
         episode.step()
         reward = float(self._reward(episode.intervals[self._agent]))
@@ -180,18 +186,13 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def result(self) -> Run:
         """The record of the episode so far."""
-        return self._running().sim.result()
-
-    def _running(self) -> _Episode:
-        if self._episode is None:
-            raise ScenarioError("step: call reset first")
-        return self._episode
+        return _begun(self._episode).sim.result()
 
     def _observation(self) -> NDArray[np.float32]:
-        return observed(self._observe, self._running().intervals[self._agent])
+        return observed(self._observe, _begun(self._episode).intervals[self._agent])
 
     def _info(self) -> dict[str, Any]:
-        episode = self._running()
+        episode = _begun(self._episode)
         return {"time": episode.sim.now, **vars(episode.intervals[self._agent])}
 
 
@@ -232,9 +233,7 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         return self._observation(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, NDArray[np.float32]]) -> tuple[Any, ...]:
-        if self._episode is None:
-            raise ScenarioError("step: call reset first")
-        episode = self._episode
+        episode = _begun(self._episode)
         for agent, action in actions.items():
             episode.hands[agent].carry_out(float(np.asarray(action).ravel()[0]))
         episode.step()
@@ -248,13 +247,11 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
 
     def result(self) -> Run:
         """The record of the episode so far."""
-        if self._episode is None:
-            raise ScenarioError("result: call reset first")
-        return self._episode.sim.result()
+        return _begun(self._episode, "result").sim.result()
 
     def _observation(self) -> dict[str, NDArray[np.float32]]:
-        assert self._episode is not None
-        return {a: observed(self._observe, self._episode.intervals[a]) for a in self.agents}
+        intervals = _begun(self._episode).intervals
+        return {a: observed(self._observe, intervals[a]) for a in self.agents}
 
 
 def make(scenario: Spec, agent: str = "agent", **settings: Any) -> Congestion:

@@ -27,7 +27,7 @@ from tcpcc.apps.evaluate.mixes import signals
 from tcpcc.apps.evaluate.page import strip_drawn
 from tcpcc.apps.evaluate.pictures import strip
 from tcpcc.apps.evaluate.sections import SECTIONS
-from tcpcc.cli.fields import fields
+from tcpcc.cli.commands.list_command import fields
 from tcpcc.controllers import CONTROLLERS, controller
 from tcpcc.controllers.controller import Controller
 from tcpcc.definition import Flag

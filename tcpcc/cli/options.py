@@ -38,6 +38,10 @@ COMMON: dict[str, dict[str, Any]] = {
         "type": Path, "metavar": "X.png", "help": "draw windows, queue, throughput",
     },
     "--seed": {"type": int, "help": "seed; overrides that of the file"},
+    "--set": {
+        "action": "append", "default": [], "metavar": "PATH=VALUE",
+        "help": "override a value of the file: network.rate='5 Mbps', flow.2.start=3 (repeatable)",
+    },
     "--slow-start": {"default": "standard", "help": "slow-start rule, such as hystart"},
     "--steps": {
         "type": float, "metavar": "N",
@@ -52,7 +56,12 @@ COMMON: dict[str, dict[str, Any]] = {
 """Arguments by name, as `add_argument` takes them."""
 
 PARAMETER = "value of a parameter of the controller (repeatable)"
-SETTING = "override a value of the file: network.rate='5 Mbps', flow.2.start=3 (repeatable)"
+
+
+SAME_SEEDS = (
+    "note: the seed changes nothing here: runs that differ only in their seed are identical;"
+    " --set flow.jitter='0.1 s' spreads the starts at random"
+)
 
 
 def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
@@ -61,29 +70,22 @@ def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
         parser.add_argument(name, **COMMON[name] | changes)
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Add `--set` for values of a scenario, and `--import`."""
-    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=SETTING)
-    add(parser, "--import")
-
-
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """Add `--set` for parameters of a controller, and `--import`."""
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=PARAMETER)
+    add(parser, "--set", metavar="NAME=VALUE", help=PARAMETER)
     add(parser, "--import")
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
     """Add the scenario and the options of one model."""
     add(parser, "scenario", "--model", "--driver", "--trains", "--steps", "--seed", "--force")
-    add_settings(parser)
+    add(parser, "--set", "--import")
 
 
 def model_options(options: argparse.Namespace) -> dict[str, Any]:
     """The options of `simulate` that were given."""
-    settings: dict[str, Any] = {"trains": options.trains, "steps": options.steps}
-    settings |= {"driver": None if options.driver == "compiled" else options.driver}
-    settings |= {"force": options.force or None}
+    settings = {"trains": options.trains, "steps": options.steps, "force": options.force or None}
+    settings["driver"] = None if options.driver == "compiled" else options.driver
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -159,3 +161,11 @@ def check_targets(options: argparse.Namespace, *names: str) -> None:
 def save_plot(run: Run, path: Path) -> None:
     with whole_file(path) as part:
         run.plot().savefig(part, format=path.suffix[1:])
+
+
+def digest_of(run: Any) -> str:
+    """Hash of all numbers in a record."""
+    from tcpcc.engine.framing import digest
+    from tcpcc.engine.source import encoded
+
+    return digest(*(encoded(variable.values) for variable in run.data.variables.values()))

@@ -55,16 +55,13 @@ def fitted(table: pd.DataFrame) -> str:
     blocks = []
     head, rest = list(table)[:1], list(table)[1:]
     while rest:
-        take = len(rest)
-        while take > 1 and width(plain_table(table[head + rest[:take]])) > WIDTH:
-            take -= 1
-        blocks.append(plain_table(table[head + rest[:take]]))
+        for take in range(len(rest), 0, -1):
+            block = plain_table(table[head + rest[:take]])
+            if max(map(len, block.splitlines())) <= WIDTH:
+                break
+        blocks.append(block)
         rest = rest[take:]
     return "\n\n".join(blocks) if blocks else plain_table(table)
-
-
-def width(text: str) -> int:
-    return max(map(len, text.splitlines()), default=0)
 
 
 def plain_table(table: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""Scenario files with values overridden: ``--set network.rate="5 Mbps"``."""
+"""Values as text: scenario files with values overridden, and axes of a grid."""
 
 from __future__ import annotations
 
@@ -47,6 +47,19 @@ def value_of(text: str) -> Any:
         return tomllib.loads(f"v = {text}")["v"]
     except tomllib.TOMLDecodeError:
         return text
+
+
+def axis(text: str) -> tuple[str, list[Any]]:
+    """An axis of a grid: "path=1,2,5", or "path=1:20" for whole numbers including both ends."""
+    path, equals, values = text.partition("=")
+    low, colon, high = values.partition(":")
+    if equals and colon and low.isdigit() and high.isdigit():
+        if int(low) > int(high):
+            raise ScenarioError(f"--over {text}: the first number must not be above the last")
+        return path, list(range(int(low), int(high) + 1))
+    if not equals or not values:
+        raise ScenarioError(f"--over {text}: must be path=value,value or path=first:last")
+    return path, [value_of(value) for value in values.split(",")]
 
 
 def _put(table: Any, keys: list[str], value: Any, owner: str) -> None:

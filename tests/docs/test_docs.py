@@ -99,10 +99,10 @@ def test_the_smallest_paper_of_ones_own_is_judged(tmp_path):
 
 
 def test_the_guide_of_papers_shows_what_the_command_writes(tmp_path, monkeypatch):
-    from tcpcc.cli import templates
+    from tcpcc.cli.commands import new_command
 
-    monkeypatch.setattr(templates, "required", lambda: tmp_path)
-    texts = [path.read_text() for path in templates.write("paper", "my_paper")]
+    monkeypatch.setattr(new_command, "required", lambda: tmp_path)
+    texts = [path.read_text() for path in new_command.write("paper", "my_paper")]
     blocks = BLOCK.findall((GUIDES / "reproduce_a_paper.md").read_text())
     assert [text for _, text in blocks[:2]] == texts
 

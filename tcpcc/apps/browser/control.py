@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tcpcc.errors import ScenarioError, unknown
+from tcpcc.errors import ScenarioError, one_of
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.results.plot_style import rate_unit
 from tcpcc.scenario import Flow, Link, Scenario
@@ -55,34 +55,26 @@ class Slider:
         return value * self.per[0] / self.per[1]
 
 
-def sliders(link: Link) -> list[Slider]:
+def sliders(link: Link) -> Iterator[Slider]:
     """The sliders of a bottleneck; none for what is unlimited."""
-    all_sliders = []
     if math.isfinite(link.rate):
         scale, unit = rate_unit(link.rate)
         rate = _plain(link.rate / scale)
-        all_sliders.append(
-            Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), True)
-        )
+        yield Slider("rate", "Rate", unit, rate, rate / 10, rate * 10, (scale, 1.0), True)
     ms = _plain(1e3 * link.delay)
     low, high = (ms / 10, ms * 10) if ms > 0 else (0.0, 100.0)
-    all_sliders.append(
-        Slider("delay", "Delay, one way", "ms", ms, low, high, (1.0, 1e3), log=ms > 0)
-    )
+    yield Slider("delay", "Delay, one way", "ms", ms, low, high, (1.0, 1e3), log=ms > 0)
     if math.isfinite(link.buffer):
         in_packets = link.buffer_unit == "packets"
         kilo = 1.0 if in_packets or link.buffer < 1e4 else 1e3
         room = _plain(link.buffer / kilo)
         low = max(math.ceil(room / 20), 1.0) if in_packets else room / 20
         unit = link.buffer_unit if kilo == 1 else "kB"
-        all_sliders.append(
-            Slider("buffer", "Buffer", unit, room, low, max(room * 20, 20.0), (kilo, 1.0),
-                   log=True, step=float(in_packets))
-        )  # fmt: skip
+        high, step = max(room * 20, 20.0), float(in_packets)
+        yield Slider("buffer", "Buffer", unit, room, low, high, (kilo, 1.0), log=True, step=step)
     loss = _plain(100 * link.loss)
     high = max(LARGEST_LOSS, min(2 * loss, 99.0))
-    all_sliders.append(Slider("loss", "Random loss", "%", loss, 0.0, high, (1.0, 100.0), step=0.01))
-    return all_sliders
+    yield Slider("loss", "Random loss", "%", loss, 0.0, high, (1.0, 100.0), step=0.01)
 
 
 def _plain(value: float) -> float:
@@ -101,14 +93,9 @@ def parameters(queue: QueueSpec) -> list[Slider]:
 
 
 def checked(names: Sequence[str], allowed: Sequence[str], field: str) -> tuple[str, ...]:
-    """`names` without repetitions.
-
-    Raises:
-        ScenarioError: a name that is not in `allowed`.
-    """
+    """`names` without repetitions; all must be in `allowed`."""
     for name in names:
-        if name not in allowed:
-            raise unknown(field, name, allowed)
+        one_of(field, name, known=allowed)
     return tuple(dict.fromkeys(names))
 
 
@@ -168,7 +155,6 @@ def with_start(scenario: Scenario, i: int, start: float) -> Scenario:
 
 
 def with_queue(scenario: Scenario, queue: QueueSpec) -> Scenario:
-    """The scenario with another queue discipline at the bottleneck."""
     return _with_link(scenario, lambda link, back: {} if back else {"queue": queue})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -78,12 +78,9 @@ class Snapshot:
             names = self._reached([self.arrays[name][i : i + 1] for name in rooms.rows], rooms.own)
             self.own.append(names if i in senders else [])
             if i not in senders:
-                self._rename({name: f"flow {i}: {k}" for k, name in enumerate(names)})
-
-    def _rename(self, new: Mapping[str, str]) -> None:
-        """Other names of some arrays, which do not depend on the senders."""
-        self._names = [new.get(name, name) for name in self._names]
-        self.arrays = {new.get(name, name): array for name, array in self.arrays.items()}
+                new = {name: f"flow {i}: {k}" for k, name in enumerate(names)}  # in all worlds
+                self._names = [new.get(name, name) for name in self._names]
+                self.arrays = {new.get(name, name): array for name, array in self.arrays.items()}
 
     def _reached(self, arrays: Sequence[np.ndarray], of: str | tuple[str, ...]) -> list[str]:
         """Names that begin with `of`, of the arrays that pointers in `arrays` lead to; and of those
@@ -111,7 +108,6 @@ def words_of(array: np.ndarray) -> NDArray[np.int64]:
     return np.frombuffer(raw + bytes(-len(raw) % 8), np.int64).copy()
 
 
-@dataclass
 class Atlas:
     """Addresses of arrays in the module's memory.
 
@@ -126,27 +122,23 @@ class Atlas:
         end: first address after all arrays.
     """
 
-    worlds: Sequence[Snapshot]
-    rules: dict[int, int]
-    shared: dict[str, int] = field(init=False)
-    begins: list[int] = field(init=False)
-    end: int = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, worlds: Sequence[Snapshot], rules: dict[int, int]) -> None:
+        self.rules = rules
         sizes: dict[str, int] = {}
-        for world in self.worlds:
+        for world in worlds:
             of_senders = {name for names in world.own for name in names}
             for name, array in world.arrays.items():
                 if name not in of_senders:
                     sizes[name] = max(sizes.get(name, 0), array.nbytes)
-        self.shared, at = {}, FIRST
+        self.shared: dict[str, int] = {}
+        at = FIRST
         for name in sorted(sizes):
             self.shared[name] = at
             at += _lines(sizes[name])
-        self.begins = []
-        for i in range(len(self.worlds[0].own)):
+        self.begins: list[int] = []
+        for i in range(len(worlds[0].own)):
             self.begins.append(at)
-            at += max(sum(_lines(w.arrays[n].nbytes) for n in w.own[i]) for w in self.worlds)
+            at += max(sum(_lines(w.arrays[n].nbytes) for n in w.own[i]) for w in worlds)
         self.end = at
 
     def address_of(self, world: Snapshot, i: int | None = None) -> dict[str, int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from tcpcc.errors import ScenarioError
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import Scenario
 from tcpcc.scenario.network import bottleneck
-
-Entry: TypeAlias = tuple[Any, tuple[type, ...]]
 
 PROBES = 1.5, 2.25
 """Multiples of a slider's value at which worlds are laid out, to find what depends on it."""
@@ -49,7 +47,6 @@ class Choices:
     fluid: bool
 
     def sliders(self) -> list[control.Slider]:
-        """Those of the bottleneck."""
         link = bottleneck(self.scenario.net)
         return [slider for slider in control.sliders(link) if slider.name in self.controls]
 
@@ -74,11 +71,9 @@ class Code:
     parts: list[bytes] = field(default_factory=list)
 
     def part(self, raw: bytes) -> int:
-        """The number of a byte string."""
-        if raw in self.parts:
-            return self.parts.index(raw)
-        self.parts.append(raw)
-        return len(self.parts) - 1
+        if raw not in self.parts:
+            self.parts.append(raw)
+        return self.parts.index(raw)
 
 
 class ModelData:
@@ -95,7 +90,7 @@ class ModelData:
         config: what the page's script needs to know of each queue and each sender, for JSON.
     """
 
-    ENTRIES: tuple[Entry, ...]
+    ENTRIES: tuple[tuple[Any, tuple[type, ...]], ...]
 
     def __init__(self, choices: Choices, code: Code) -> None:
         self.choices, self.code, snapshot = choices, code, self.snapshot
@@ -207,10 +202,14 @@ class ModelData:
         """Addresses of the streams of random numbers that depend on the seed, and what else they
         depend on; those of flow `i`, or those that belong to no sender."""
         of = world.world
-        named = [f"link {link.name}: {use}" for link in of.resolved.links for use in _USES]
+        uses = ("random loss", "queue", "jitter", "fluid")
+        named = [f"link {link.name}: {use}" for link in of.resolved.links for use in uses]
         named += [f"flow {flow.name}: controller" for flow in of.resolved.flows]
-        named += ["fluid"]
-        by_words = {tuple(_words(of.scenario.seed, name)): name for name in named}
+        by_words: dict[tuple[int, ...], str] = {}
+        for name in (*named, "fluid"):
+            seeded: dict[str, int] = {}
+            streams.seed_stream(seeded, of.scenario.seed, name)
+            by_words[tuple(seeded.values())] = name
         places = self.atlas.address_of(world, i)
         names = world.own[i] if i is not None else self.atlas.shared
         entries = []
@@ -227,17 +226,7 @@ class ModelData:
         return entries
 
 
-_USES = ("random loss", "queue", "jitter", "fluid")
-
-
-def _words(seed: int, name: str) -> Iterator[int]:
-    record: dict[str, int] = {}
-    streams.seed_stream(record, seed, name)
-    return iter(record.values())
-
-
 def offset(dtype: np.dtype, name: str) -> int:
-    """Offset of a field in a record."""
     fields: Mapping[str, Any] = dtype.fields or {}
     return int(fields[name][1])
 

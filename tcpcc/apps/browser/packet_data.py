@@ -38,7 +38,6 @@ class PacketData(ModelData):
 
     @staticmethod
     def snapshot(scenario: Scenario) -> Snapshot:
-        """The memory of a scenario in the packet model."""
         return Snapshot(PacketWorld(scenario), PACKETS)
 
 

@@ -94,7 +94,6 @@ class PageData:
 
 def _measures() -> dict[str, float]:
     """The constants of the measures of a run."""
-
     return {
         "ROUNDING": ROUNDING,
         "BAND": metrics.BAND,

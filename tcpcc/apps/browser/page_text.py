@@ -23,11 +23,12 @@ SCRIPTS = ("chart.js", "map.js", "page.js")
 
 
 def page(data: PageData, title: str | None = None) -> str:
-    """The page with this data."""
     from tcpcc import __version__
 
+    n = len(data.choices.scenario.flows)
+    title = title or f"{'One flow' if n == 1 else f'{n} flows'} at a bottleneck"
     content = {
-        "title": html.escape(title or _title(data)),
+        "title": html.escape(title),
         "version": html.escape(__version__),
         "style": _file("page.css"),
         "models": _scripts(MODELS, data),
@@ -48,11 +49,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and math.isinf(value):
         return math.copysign(1e300, value)
     return value
-
-
-def _title(data: PageData) -> str:
-    n = len(data.choices.scenario.flows)
-    return "One flow at a bottleneck" if n == 1 else f"{n} flows at a bottleneck"
 
 
 def _scripts(names: tuple[str, ...], data: PageData) -> str:

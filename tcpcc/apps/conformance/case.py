@@ -33,12 +33,12 @@ from typing import TYPE_CHECKING, Any
 
 from tcpcc.apps.conformance.known_path import KnownPath
 from tcpcc.apps.conformance.observables import OBSERVABLES, Reading
-from tcpcc.errors import ScenarioError, unknown
+from tcpcc.errors import ScenarioError, one_of
 
 if TYPE_CHECKING:
     from tcpcc.apps.conformance.flow_trace import FlowTrace
     from tcpcc.results import Run
-    from tcpcc.scenario import Flow, Scenario
+    from tcpcc.scenario import Scenario
 
 CASES, SCENARIOS = "cases", "scenarios"
 
@@ -63,14 +63,14 @@ class Check:
     name: str
     observable: str
     settings: Mapping[str, Any]
-    flow: int
-    low: float
-    high: float
-    allowed: tuple[str, ...]
     reason: str
-    source: str
-    optional: bool
-    exception: str
+    flow: int = 1
+    low: float = -math.inf
+    high: float = math.inf
+    allowed: tuple[str, ...] = ()
+    source: str = ""
+    optional: bool = False
+    exception: str = ""
 
     @classmethod
     def of_table(cls, case: str, number: int, table: dict[str, Any]) -> Check:
@@ -79,25 +79,20 @@ class Check:
         for needed in ("name", "observable", "reason"):
             if not isinstance(table.get(needed), str):
                 raise ScenarioError(f"{where}: {needed}: must be a text")
-        name, reason = table.pop("name"), table.pop("reason")
-        kind = table.pop("observable")
-        if kind not in OBSERVABLES:
-            raise unknown(f"observable in {where}", kind, OBSERVABLES)
+        kind = one_of(f"observable in {where}", table["observable"], known=OBSERVABLES)
+        own = {k: table.pop(k) for k in [*table] if k not in cls.__dataclass_fields__}
         allowed = tuple(table.pop("allowed", ()))
-        low, high = (float(table.pop(k, d)) for k, d in (("low", -math.inf), ("high", math.inf)))
-        if bool(allowed) == (low > -math.inf or high < math.inf) or low > high:
+        check = cls(settings=own, allowed=allowed, **table)
+        is_bounded = check.low > -math.inf or check.high < math.inf
+        if bool(allowed) == is_bounded or check.low > check.high:
             raise ScenarioError(f"{where}: give low <= high, or allowed")
-        flow, source = int(table.pop("flow", 1)), table.pop("source", "")
-        optional = bool(table.pop("optional", False))
-        exception = table.pop("exception", "")
         settings = OBSERVABLES[kind].settings
-        for setting in table:
-            if setting not in settings:
-                raise unknown(f"setting of {kind} in {where}", setting, settings)
+        for setting in own:
+            one_of(f"setting of {kind} in {where}", setting, known=settings)
         for setting, is_needed in settings.items():
-            if is_needed and setting not in table:
+            if is_needed and setting not in own:
                 raise ScenarioError(f"{where}: {kind} needs {setting}")
-        return cls(name, kind, table, flow, low, high, allowed, reason, source, optional, exception)
+        return check
 
     def read(self, traces: list[FlowTrace], path: KnownPath) -> Reading:
         return OBSERVABLES[self.observable](traces, path, self.flow - 1, **self.settings)
@@ -173,28 +168,20 @@ class Case:
         """
         from tcpcc.models import simulate
 
-        scenario = self.scenario
-        if controller is not None or settings:
-            overrides = {"controller": controller} if controller is not None else {}
-            scenario = _changed(scenario, {**overrides, **settings})
+        if controller is not None:  # the parameters are those of the other controller
+            settings = {"controller": controller, "params": (), **settings}
+        scenario = _changed(self.scenario, settings) if settings else self.scenario
         return simulate(scenario, trace=True)
 
 
 def _changed(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
-    """The scenario with another first flow; of a workload its template."""
+    """The scenario with other settings of its first flow; of a workload its template."""
     if scenario.flows:
         first: Any = scenario.flows[0]
-        return scenario.replace(flows=[_other(first, settings), *scenario.flows[1:]])
+        return scenario.replace(flows=[first.replace(**settings), *scenario.flows[1:]])
     first = scenario.workloads[0]
-    workload = first.replace(flow=_other(first.flow, settings))
+    workload = first.replace(flow=first.flow.replace(**settings))
     return scenario.replace(workloads=[workload, *scenario.workloads[1:]])
-
-
-def _other(flow: Flow, settings: Mapping[str, Any]) -> Flow:
-    """The flow without what belongs to its controller, and with other settings."""
-    if "controller" in settings and "params" not in settings:
-        settings = {**settings, "params": ()}
-    return flow.replace(**settings)
 
 
 def _text(folder: str, name: str) -> str:
@@ -204,19 +191,13 @@ def _text(folder: str, name: str) -> str:
 @cache
 def cases() -> dict[str, Case]:
     """All cases by name, in order."""
-    names = sorted(
-        file.name.removesuffix(".toml") for file in (files(__package__) / CASES).iterdir()
-    )
-    return {name: _parse(name) for name in names}
+    names = (file.name.removesuffix(".toml") for file in (files(__package__) / CASES).iterdir())
+    return {name: _parse(name) for name in sorted(names)}
 
 
 def find(case: str | Case) -> Case:
     """The case of this name; raises `ScenarioError` if there is none."""
-    if isinstance(case, Case):
-        return case
-    if case not in cases():
-        raise unknown("case", case, cases())
-    return cases()[case]
+    return case if isinstance(case, Case) else cases()[one_of("case", case, known=cases())]
 
 
 def _parse(name: str) -> Case:

@@ -140,29 +140,25 @@ class FlowTrace:
                 raise TcpccError(f"{path}: column {name}: must have numbers > 0, or nothing")
             if name in _FINITE and np.isinf(values).any():
                 raise TcpccError(f"{path}: column {name}: must have finite numbers")
-        time = table.pop("time").to_numpy(float)
-        delivered = table.pop("delivered").to_numpy(float) if "delivered" in table else NO_FLOATS
-        sent_at, again = NO_FLOATS, np.empty(0, bool)
+        trace = cls(table.pop("time").to_numpy(float), {}, name=Path(path).stem)
+        if "delivered" in table:
+            trace.delivered_at, trace.delivered = trace.time, table.pop("delivered").to_numpy(float)
         if "sent" in table:
             counts = table.pop("sent").to_numpy(float)
-            repeats = np.zeros(len(time))
+            repeats = np.zeros(len(counts))
             if "retransmitted" in table:
                 repeats = table.pop("retransmitted").to_numpy(float)
-            sent_at, again = _spread(time, counts, repeats)
-        modes: Sequence[str] = MODES
+            trace.sent_at, trace.again = _spread(trace.time, counts, repeats)
         if "mode" in table:
             names = table["mode"].astype("string")
-            modes = (*MODES, *sorted(set(names.dropna()) - set(MODES)))
-            table["mode"] = names.map({m: k for k, m in enumerate(modes)}).astype("Float64")
-        size = float(table.pop("packet_size").iloc[0]) if "packet_size" in table else math.nan
-        columns = {
+            trace.modes = (*MODES, *sorted(set(names.dropna()) - set(MODES)))
+            table["mode"] = names.map({m: k for k, m in enumerate(trace.modes)}).astype("Float64")
+        if "packet_size" in table:
+            trace.packet_size = float(table.pop("packet_size").iloc[0])
+        trace.columns = {
             str(column): table[column].to_numpy(float, na_value=math.nan) for column in table
         }
-        at = time if len(delivered) else NO_FLOATS
-        return cls(
-            time, columns, at, delivered, sent_at, again, modes=modes, packet_size=size,
-            name=Path(path).stem,
-        )  # fmt: skip
+        return trace
 
     def to_csv(self, path: str | Path, interval: float = 0.01) -> None:
         """Write the samples at the end of every interval, s, as CSV; see `of_csv`."""

@@ -24,11 +24,11 @@ AMOUNTS = ("throughput", "share", "retransmitted", "silence", "timeouts", "visit
 """Observables that add up what happens between two times: half of it is no smaller value of it."""
 
 READERS = {
-    "read_qlog": (".qlog", ".sqlog", ".json"),  # .json may be of iperf3, too
-    "read_pcap": (".pcap", ".pcapng", ".cap"),
-    "read_tcp_info": (".ss",),
+    **dict.fromkeys((".qlog", ".sqlog", ".json"), "read_qlog"),  # .json may be of iperf3, too
+    **dict.fromkeys((".pcap", ".pcapng", ".cap"), "read_pcap"),
+    ".ss": "read_tcp_info",
 }
-"""Functions of `tcpcc.apps.traces`, and the suffixes of their files."""
+"""Suffixes of files, and the functions of `tcpcc.apps.traces` that read them."""
 
 
 @dataclass(frozen=True)
@@ -192,14 +192,11 @@ def _read(path: Path) -> Run:
     kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if kind == ".nc":
         return Run.load(path)
-    for reader, suffixes in READERS.items():
-        if kind in suffixes:
-            if kind == ".json" and is_iperf3(path):
-                reader = "read_tcp_info"
-            run: Run = getattr(traces, reader)(path)
-            return run
-    endings = [".nc", ".csv", *(suffix for suffixes in READERS.values() for suffix in suffixes)]
-    raise ScenarioError(f"trace {path}: must end in {', '.join(endings)}")
+    if kind not in READERS:
+        raise ScenarioError(f"trace {path}: must end in {', '.join(('.nc', '.csv', *READERS))}")
+    reader = "read_tcp_info" if kind == ".json" and is_iperf3(path) else READERS[kind]
+    run: Run = getattr(traces, reader)(path)
+    return run
 
 
 def _judge(check: Check, traces: list[FlowTrace], path: KnownPath) -> Finding:

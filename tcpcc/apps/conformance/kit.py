@@ -31,9 +31,7 @@ def publish(folder: str | Path, names: Iterable[str] | None = None) -> list[Judg
     if place.is_file():
         raise ScenarioError(f"folder = {place}: is a file")
     chosen = [find(name) for name in names] if names is not None else [*cases().values()]
-    judgements = []
-    for case in chosen:
-        judgements.append(_publish(case, place / case.name))
+    judgements = [_publish(case, place / case.name) for case in chosen]
     with whole_file(place / "README.md") as part:
         part.write_text(_overview(judgements), encoding="utf-8")
     return judgements
@@ -87,10 +85,6 @@ def _page(judgement: Judgement) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdict(judgement: Judgement) -> str:
-    return f"leaves {', '.join(judgement.failed)}: see there" if judgement.failed else "passes"
-
-
 def _line(text: str) -> str:
     return " ".join(text.split())
 
@@ -105,10 +99,9 @@ def _overview(judgements: list[Judgement]) -> str:
         "| case | tests | source | reference |",
         "|---|---|---|---|",
     ]
-    lines += [
-        f"| [{case.name}]({case.name}/README.md) | {case.title} | {case.source}"
-        f" | {_verdict(judgement)} |"
-        for judgement in judgements
-        for case in (judgement.case,)
-    ]
+    for judgement in judgements:
+        case, failed = judgement.case, ", ".join(judgement.failed)
+        verdict = f"leaves {failed}: see there" if failed else "passes"
+        link = f"[{case.name}]({case.name}/README.md)"
+        lines.append(f"| {link} | {case.title} | {case.source} | {verdict} |")
     return "\n".join(lines) + "\n"

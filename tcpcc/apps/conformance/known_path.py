@@ -26,10 +26,6 @@ SHORTER, LONGER = 0.9, 1.5
 delay."""
 
 
-def _ends(spec: Any) -> bool:
-    return spec.total < math.inf or spec.stop is not None
-
-
 class KnownPath:
     """The slowest recorded link of a scenario, and its flows.
 
@@ -58,8 +54,11 @@ class KnownPath:
         ]
         self.duration = float(scenario.duration)
         self.base_rtt = base_rtts(resolved)
-        endless = [row.is_tcp and not _ends(row.spec) for row in resolved.rows]
-        self.finite = [not is_endless for is_endless in endless]
+        specs: list[Any] = [row.spec for row in resolved.rows]
+        self.finite = [
+            not row.is_tcp or spec.total < math.inf or spec.stop is not None
+            for row, spec in zip(resolved.rows, specs, strict=True)
+        ]
         self._propagation = [
             sum(resolved.links[k].delay for k in (*row.forward, *row.reverse))
             for row in resolved.rows
@@ -67,11 +66,11 @@ class KnownPath:
         self._moves = any(change.spec.delay is not None for change in resolved.changes)
         bits = slowest.buffer * 8.0
         if slowest.buffer_unit == "packets":
-            bits *= max(row.spec.packet_size for row in resolved.rows)
+            bits *= max(spec.packet_size for spec in specs)
         self._drain = bits / min(rate for _, rate in steps if rate > 0)
         self._since = np.array([since for since, _ in steps])
         self._rates = np.array([rate for _, rate in steps])
-        self._bits = [8.0 * row.spec.packet_size for row in resolved.rows]
+        self._bits = [8.0 * spec.packet_size for spec in specs]
         for flow, size in enumerate(packet_sizes[: len(self._bits)]):
             if math.isfinite(size):
                 self._bits[flow] = 8.0 * size

@@ -1,16 +1,16 @@
 """The quantities that envelopes bound: numbers, or names of states, at times of a trace.
 
-An observable takes a `Look` and its own settings. It returns a `Reading`: every number that the
-envelope must contain, with its time. It raises `NotInTraceError` if the trace lacks what it needs.
+An observable takes a `Look` and its own settings. It yields every value that the envelope must
+contain, after its time. It raises `NotInTraceError` if the trace lacks what it needs.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tcpcc.apps.conformance.flow_trace import FlowTrace
 from tcpcc.apps.conformance.known_path import KnownPath
+
+Values = Iterator[tuple[float, float | str]]
+"""Times, s, and values of an observable."""
 
 
 class NotInTraceError(Exception):
@@ -68,10 +71,7 @@ class Look:
     @property
     def ended(self) -> list[tuple[int, int]]:
         """Those that are over before the trace is."""
-        return self.over(self.visits)
-
-    def over(self, visits: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        return [(a, b) for a, b in visits if b < len(self.trace.time)]
+        return [(a, b) for a, b in self.visits if b < len(self.trace.time)]
 
     def unit(self, time: float) -> float:
         """What a duration is divided by at this time, s."""
@@ -87,15 +87,18 @@ class Observable:
         settings: names of its settings -> whether one must be given.
     """
 
-    function: Callable[..., Reading]
+    function: Callable[..., Values]
     settings: dict[str, bool]
 
     def __call__(
         self, traces: Sequence[FlowTrace], path: KnownPath, flow: int, **settings: Any
     ) -> Reading:
-        own = {name: settings.pop(name) for name in inspect.signature(self.function).parameters
-               if name in settings}  # fmt: skip
-        return self.function(Look(traces, path, flow, **settings), **own)
+        own = {k: settings.pop(k) for k in settings.keys() - Look.__dataclass_fields__.keys()}
+        found = list(self.function(Look(traces, path, flow, **settings), **own))
+        return Reading(
+            [float(time) for time, _ in found],
+            [value if isinstance(value, str) else float(value) for _, value in found],
+        )
 
 
 OBSERVABLES: dict[str, Observable] = {}
@@ -114,10 +117,10 @@ TAKES: dict[str, Callable[[NDArray[Any]], int]] = {
 
 def observable(
     needs: str = "", takes: str = ""
-) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
+) -> Callable[[Callable[..., Values]], Callable[..., Values]]:
     """Register an observable, which reads these settings of its `Look`."""
 
-    def registered(function: Callable[..., Reading]) -> Callable[..., Reading]:
+    def registered(function: Callable[..., Values]) -> Callable[..., Values]:
         _, *own = inspect.signature(function).parameters.values()
         needed = dict.fromkeys(needs.split(), True) | dict.fromkeys(takes.split(), False)
         needed |= {setting.name: setting.default is setting.empty for setting in own}
@@ -134,25 +137,23 @@ def column(trace: FlowTrace, name: str) -> NDArray[np.float64]:
     return values
 
 
-def _needs_sends(trace: FlowTrace) -> None:
+def _with_sends(trace: FlowTrace) -> FlowTrace:
     if not len(trace.sent_at):
         raise NotInTraceError("packets sent")
+    return trace
 
 
-def _needs_delivered(trace: FlowTrace) -> None:
+def _with_delivered(trace: FlowTrace) -> FlowTrace:
     if not len(trace.delivered):
         raise NotInTraceError("packets delivered")
-
-
-def _one(time: float, value: float) -> Reading:
-    return Reading([time], [value])
+    return trace
 
 
 # Samples.
 
 
 @observable(takes="mode after before per")
-def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Reading:
+def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Values:
     """A sample in each visit to `mode`, or of all samples between two times.
 
     `of`: the column. `take`: first, last, least or most. `skip`: s at the beginning of each visit
@@ -166,13 +167,11 @@ def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Reading:
     else:
         scale = column(trace, look.per) if look.per else np.ones(len(values))
     if look.mode:
-        spans = look.visits
-        if take != "first" and trace.end < (1 - SLACK) * look.path.duration:
-            spans = look.over(spans)  # the trace may end within a visit
+        is_whole = take == "first" or trace.end >= (1 - SLACK) * look.path.duration
+        spans = look.visits if is_whole else look.ended  # the trace may end within a visit
     else:
         first, stop = np.searchsorted(trace.time, [look.after, look.before])
         spans = [(int(first), int(stop))]
-    times, readings = [], []
     for first, stop in spans:
         inside = np.arange(first, stop)
         inside = inside[trace.time[inside] >= trace.time[first] + skip] if stop > first else inside
@@ -180,219 +179,190 @@ def sample(look: Look, *, of: str, take: str, skip: float = 0.0) -> Reading:
         if len(inside):
             ratios = values[inside] / scale[inside]
             place = TAKES[take](ratios)
-            times.append(float(trace.time[inside[place]]))
-            readings.append(float(ratios[place]))
-    return Reading(times, readings)
+            yield trace.time[inside[place]], ratios[place]
 
 
 # States.
 
 
 @observable(needs="mode", takes="after before")
-def next_mode(look: Look) -> Reading:
+def next_mode(look: Look) -> Values:
     """The state that follows each visit to `mode`."""
     trace = look.trace
-    ended = look.ended
-    numbers = trace.columns["mode"]
-    return Reading(
-        [float(trace.time[b]) for _, b in ended],
-        [trace.modes[int(numbers[b])] for _, b in ended if math.isfinite(numbers[b])],
-    )
+    for _, b in look.ended:
+        number = trace.columns["mode"][b]
+        if math.isfinite(number):
+            yield trace.time[b], trace.modes[int(number)]
 
 
 @observable(needs="mode", takes="after before")
-def visits(look: Look) -> Reading:
+def visits(look: Look) -> Values:
     """Number of visits to `mode` that begin between two times."""
     spans = look.visits
-    time = float(look.trace.time[spans[-1][0]]) if spans else min(look.before, look.path.duration)
-    return _one(time, float(len(spans)))
+    time = look.trace.time[spans[-1][0]] if spans else min(look.before, look.path.duration)
+    yield time, len(spans)
 
 
 @observable(needs="mode", takes="after before per")
-def time_in_mode(look: Look) -> Reading:
+def time_in_mode(look: Look) -> Values:
     """Duration of each visit to `mode` that is over, s, or in `per`: rtt or rounds of the trace."""
-    trace = look.trace
-    ended = look.ended
-    begins = np.array([trace.time[a] for a, _ in ended])
-    ends = np.array([trace.time[b] for _, b in ended])
+    trace, ended = look.trace, look.ended
     if look.per == "rounds":
         column(trace, "rtt")
         rounds = trace.rounds()
-        lengths = np.searchsorted(rounds, ends, "right") - np.searchsorted(rounds, begins, "right")
-    else:
-        lengths = ends - begins
-        lengths = lengths / look.path.unit(look.per, look.flow, begins) if look.per else lengths
-    return Reading([float(x) for x in ends], [float(x) for x in lengths])
+    for a, b in ended:
+        begin, end = trace.time[a], trace.time[b]
+        if look.per == "rounds":
+            yield end, np.diff(np.searchsorted(rounds, [begin, end], "right"))[0]
+        else:
+            yield end, (end - begin) / look.unit(begin)
 
 
 @observable(needs="mode", takes="after before")
-def time_between(look: Look) -> Reading:
+def time_between(look: Look) -> Values:
     """Time from the end of each visit to `mode` to the beginning of the next, s."""
-    trace = look.trace
-    spans = look.visits
-    times = [float(trace.time[a]) for a, _ in spans[1:]]
-    gaps = [float(trace.time[b[0]] - trace.time[a[1]]) for a, b in pairwise(spans)]
-    return Reading(times, gaps)
+    time = look.trace.time
+    for (_, end), (begin, _) in pairwise(look.visits):
+        yield time[begin], time[begin] - time[end]
 
 
 @observable(needs="mode", takes="after before")
-def mode_ends(look: Look) -> Reading:
+def mode_ends(look: Look) -> Values:
     """When each visit to `mode` ends, s."""
-    ends = [float(look.trace.time[b]) for _, b in look.ended]
-    return Reading(ends, ends)
+    for _, b in look.ended:
+        yield look.trace.time[b], look.trace.time[b]
 
 
 # Rates.
 
 
 @observable(needs="after before")
-def throughput(look: Look) -> Reading:
+def throughput(look: Look) -> Values:
     """Delivered packets as a share of what the path could carry between two times."""
-    _needs_delivered(look.trace)
-    packets = float(np.diff(look.trace.total_delivered([look.after, look.before]))[0])
-    return _one(look.before, packets / look.path.capacity(look.flow, look.after, look.before))
+    trace = _with_delivered(look.trace)
+    packets = float(np.diff(trace.total_delivered([look.after, look.before]))[0])
+    yield look.before, packets / look.path.capacity(look.flow, look.after, look.before)
 
 
 @observable(needs="after before")
-def share(look: Look) -> Reading:
+def share(look: Look) -> Values:
     """Share of the flow in the packets that all flows deliver between two times."""
-    amounts = []
-    for trace in look.traces:
-        _needs_delivered(trace)
-        amounts.append(float(np.diff(trace.total_delivered([look.after, look.before]))[0]))
+    amounts = [
+        np.diff(_with_delivered(trace).total_delivered([look.after, look.before]))[0]
+        for trace in look.traces
+    ]
     if len(amounts) < 2:
         raise NotInTraceError("other flows")
-    return _one(look.before, amounts[look.flow] / max(sum(amounts), 1.0))
+    yield look.before, amounts[look.flow] / max(sum(amounts), 1.0)
 
 
 @observable(takes="after per")
-def time_to_throughput(look: Look, *, level: float, width: float) -> Reading:
+def time_to_throughput(look: Look, *, level: float, width: float) -> Values:
     """Time from `after` until `level` of the path's rate is delivered over `width` s; s or `per`.
 
     Infinite if this does not happen.
     """
-    trace = look.trace
-    _needs_delivered(trace)
+    trace = _with_delivered(look.trace)
     ends = np.arange(look.after + width, look.path.duration + 1e-9, width / 10)
     amounts = trace.total_delivered(ends) - trace.total_delivered(ends - width)
     able = np.array([look.path.capacity(look.flow, end - width, end) for end in ends])
-    there = np.flatnonzero(amounts >= level * able)
-    if not len(there):
-        return _one(look.path.duration, math.inf)
-    time = float(ends[there[0]])
-    return _one(time, (time - look.after) / look.unit(time))
+    there = ends[amounts >= level * able]
+    if len(there):
+        yield there[0], (there[0] - look.after) / look.unit(there[0])
+    else:
+        yield look.path.duration, math.inf
 
 
 @observable(needs="mode", takes="after before")
-def send_rate(look: Look, *, skip: float = 0.0) -> Reading:
+def send_rate(look: Look, *, skip: float = 0.0) -> Values:
     """Mean rate of sending in each visit to `mode`, as a share of the path's rate."""
-    trace = look.trace
-    _needs_sends(trace)
-    times, rates = [], []
+    trace = _with_sends(look.trace)
     for a, b in look.ended:
         begin, end = trace.time[a] + skip, trace.time[b]
         sent = np.diff(np.searchsorted(trace.sent_at, [begin, end]))[0]
         if end > begin and sent > 2:
-            times.append(float(end))
-            rates.append(float(sent) / look.path.capacity(look.flow, begin, end))
-    return Reading(times, rates)
+            yield end, float(sent) / look.path.capacity(look.flow, begin, end)
 
 
 # Losses.
 
 
 @observable(needs="after before")
-def retransmitted(look: Look) -> Reading:
+def retransmitted(look: Look) -> Values:
     """Share of retransmissions in the packets sent between two times."""
-    trace = look.trace
-    _needs_sends(trace)
+    trace = _with_sends(look.trace)
     inside = (trace.sent_at > look.after) & (trace.sent_at <= look.before)
-    return _one(look.before, float(trace.again[inside].sum()) / max(int(inside.sum()), 1))
+    yield look.before, trace.again[inside].sum() / max(inside.sum(), 1)
 
 
 @observable(takes="after before")
-def timeouts(look: Look) -> Reading:
+def timeouts(look: Look) -> Values:
     """Number of retransmission timeouts between two times."""
     times = look.trace.timeouts
     if times is None:
         raise NotInTraceError("timeouts")
     times = times[(times > look.after) & (times <= look.before)]
-    time = float(times[0]) if len(times) else min(look.before, look.path.duration)
-    return _one(time, float(len(times)))
+    yield (times[0] if len(times) else min(look.before, look.path.duration)), len(times)
 
 
 @observable(needs="after before", takes="per")
-def silence(look: Look) -> Reading:
+def silence(look: Look) -> Values:
     """Longest time without a packet sent between two times, s or `per`."""
-    trace = look.trace
-    _needs_sends(trace)
+    trace = _with_sends(look.trace)
     inside = trace.sent_at[(trace.sent_at >= look.after) & (trace.sent_at <= look.before)]
     sends = np.concatenate([[look.after], inside, [look.before]])
-    place = int(np.argmax(np.diff(sends)))
-    length, time = float(np.diff(sends)[place]), float(sends[place])
-    return _one(time, length / look.unit(time))
+    gaps = np.diff(sends)
+    place = int(np.argmax(gaps))
+    yield sends[place], gaps[place] / look.unit(sends[place])
 
 
 @observable(needs="after", takes="per")
-def first_retransmission(look: Look) -> Reading:
+def first_retransmission(look: Look) -> Values:
     """Time from the last new packet to the first retransmission after `after`, s or `per`."""
-    trace = look.trace
-    _needs_sends(trace)
+    trace = _with_sends(look.trace)
     repeats = trace.sent_at[trace.again & (trace.sent_at > look.after)]
     before = trace.sent_at[~trace.again & (trace.sent_at < min(repeats, default=0.0))]
-    if not len(before):
-        return Reading([], [])
-    time = float(repeats[0])
-    length = time - float(before[-1])
-    return _one(time, length / look.unit(time))
+    if len(before):
+        yield repeats[0], (repeats[0] - before[-1]) / look.unit(repeats[0])
 
 
-def _recoveries(trace: FlowTrace, after: float, before: float) -> list[tuple[float, float]]:
+def _recoveries(trace: FlowTrace, after: float, before: float) -> Iterator[tuple[float, float]]:
     """Beginning, s, and RTT, s, of each recovery: a retransmission with none in an RTT before."""
-    _needs_sends(trace)
-    rtt = column(trace, "rtt")
+    rtt = column(_with_sends(trace), "rtt")
     finite = ~np.isnan(rtt)
-    recoveries: list[tuple[float, float]] = []
     last = -math.inf
     for time in trace.sent_at[trace.again]:
         place = int(np.searchsorted(trace.time[finite], time)) - 1
         now = float(rtt[finite][max(place, 0)])
         if after <= time < before and time - last > now:
-            recoveries.append((float(time), now))
+            yield float(time), now
         last = float(time)
-    return recoveries
 
 
 @observable(needs="after", takes="before")
-def recovery_pace(look: Look, *, part: float, take: str = "") -> Reading:
+def recovery_pace(look: Look, *, part: float, take: str = "") -> Values:
     """Packets sent over packets delivered in the first `part` of an RTT of each recovery.
 
     `take` = "first": of the first recovery only.
     """
-    trace = look.trace
-    _needs_delivered(trace)
-    times, values = [], []
-    for begin, rtt in _recoveries(trace, look.after, look.before)[: 1 if take else None]:
+    trace = _with_delivered(look.trace)
+    for begin, rtt in islice(_recoveries(trace, look.after, look.before), 1 if take else None):
         end = begin + part * rtt
-        sent = float(np.diff(np.searchsorted(trace.sent_at, [begin, end]))[0])
-        arrived = float(np.diff(trace.total_delivered([begin, end]))[0])
+        sent = np.diff(np.searchsorted(trace.sent_at, [begin, end]))[0]
+        arrived = np.diff(trace.total_delivered([begin, end]))[0]
         if arrived > 0 and end <= trace.sent_at[-1]:
-            times.append(begin)
-            values.append(sent / arrived)
-    return Reading(times, values)
+            yield begin, sent / arrived
 
 
 @observable(needs="after before")
-def burst(look: Look, *, width: float) -> Reading:
+def burst(look: Look, *, width: float) -> Values:
     """Most packets sent within `width` s between two times."""
-    trace = look.trace
-    _needs_sends(trace)
+    trace = _with_sends(look.trace)
     sends = trace.sent_at[(trace.sent_at >= look.after) & (trace.sent_at < look.before)]
-    if not len(sends):
-        return Reading([], [])
-    counts = np.searchsorted(sends, sends + width) - np.arange(len(sends))
-    place = int(np.argmax(counts))
-    return _one(float(sends[place]), float(counts[place]))
+    if len(sends):
+        counts = np.searchsorted(sends, sends + width) - np.arange(len(sends))
+        place = int(np.argmax(counts))
+        yield sends[place], counts[place]
 
 
 # The window.
@@ -424,24 +394,22 @@ def falls(
 
 
 @observable(needs="after", takes="before")
-def cut(look: Look) -> Reading:
+def cut(look: Look) -> Values:
     """Window after each reduction over the window before it."""
-    reductions = falls(look.trace, look.after, look.before, 0.1)
-    return Reading([time for time, _, _ in reductions], [low / peak for _, peak, low in reductions])
+    for time, peak, low in falls(look.trace, look.after, look.before, 0.1):
+        yield time, low / peak
 
 
 @observable(needs="after", takes="before")
-def cut_interval(look: Look, *, c: float, beta: float) -> Reading:
+def cut_interval(look: Look, *, c: float, beta: float) -> Values:
     """Time from each reduction of the window to the next, over K as in `regrowth`."""
     reductions = falls(look.trace, look.after, look.before, 0.1)
-    scale = [math.cbrt(peak * (1 - beta) / c) for _, peak, _ in reductions]
-    times = [time for time, _, _ in reductions]
-    gaps = [float(gap / k) for gap, k in zip(np.diff(times), scale, strict=False)]
-    return Reading(times[1:], gaps)
+    for (time, peak, _), (following, _, _) in pairwise(reductions):
+        yield following, (following - time) / math.cbrt(peak * (1 - beta) / c)
 
 
 @observable(needs="after", takes="before")
-def regrowth(look: Look, *, part: float, c: float, beta: float) -> Reading:
+def regrowth(look: Look, *, part: float, c: float, beta: float) -> Values:
     """Window a `part` of K after each reduction, over the window before the reduction.
 
     K = cbrt(W (1 - beta) / c) s, with W the window before the reduction (RFC 9438, section 4.2).
@@ -449,34 +417,24 @@ def regrowth(look: Look, *, part: float, c: float, beta: float) -> Reading:
     trace = look.trace
     window = column(trace, "cwnd")
     finite = ~np.isnan(window)
-    times, values = [], []
-    reductions = falls(trace, look.after, look.before, 0.1)
-    for k, (time, peak, _) in enumerate(reductions):
+    reductions = [*falls(trace, look.after, look.before, 0.1), (math.inf, 0.0, 0.0)]
+    for (time, peak, _), (following, _, _) in pairwise(reductions):
         at = time + part * math.cbrt(peak * (1 - beta) / c)
-        if at < min(
-            reductions[k + 1][0] if k + 1 < len(reductions) else math.inf,
-            look.before,
-            trace.time[-1],
-        ):
-            times.append(at)
-            values.append(float(np.interp(at, trace.time[finite], window[finite])) / peak)
-    return Reading(times, values)
+        if at < min(following, look.before, trace.time[-1]):
+            yield at, np.interp(at, trace.time[finite], window[finite]) / peak
 
 
 @observable(needs="after", takes="before")
-def increase(look: Look) -> Reading:
+def increase(look: Look) -> Values:
     """Growth of the window from each reduction to the next, packets per RTT."""
     trace = look.trace
     rtt = column(trace, "rtt")
     valid = rtt > 0
-    times, values = [], []
     at = trace.time[valid]
     elapsed = np.concatenate([[0.0], np.cumsum(np.diff(at) / rtt[valid][1:])])
     for (begin, _, low), (end, peak, _) in pairwise(falls(trace, look.after, look.before, 0.1)):
         passed = np.diff(np.interp([begin, end], at, elapsed))[0]
-        times.append(end)
-        values.append(float((peak - low) / passed))
-    return Reading(times, values)
+        yield end, (peak - low) / passed
 
 
 def _windows_by_round(trace: FlowTrace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -500,21 +458,21 @@ def _doubling_ends(windows: ArrayLike, least: float) -> int:
 
 
 @observable(takes="per")
-def doubling_ends(look: Look, *, of: str, least: float) -> Reading:
+def doubling_ends(look: Look, *, of: str, least: float) -> Values:
     """A column when the window first grows by less than `least` in a round, divided by `per`."""
     trace = look.trace
     ends, windows = _windows_by_round(trace)
     if len(ends) < 3:
         raise NotInTraceError("round trips")
-    time = float(ends[_doubling_ends(windows, least)])
+    time = ends[_doubling_ends(windows, least)]
     values = column(trace, of)
     finite = ~np.isnan(values)
-    value = float(values[finite][np.searchsorted(trace.time[finite], time + 1e-9) - 1])
-    return _one(time, value / look.unit(time))
+    value = values[finite][np.searchsorted(trace.time[finite], time + 1e-9) - 1]
+    yield time, value / look.unit(time)
 
 
 @observable(takes="after before")
-def growth(look: Look, *, since_slow: bool = False, rounds: int = 0) -> Reading:
+def growth(look: Look, *, since_slow: bool = False, rounds: int = 0) -> Values:
     """Window at the end of each round over that at its beginning.
 
     Rounds that end between two times; with `since_slow` the `rounds` that follow the first round in
@@ -527,4 +485,4 @@ def growth(look: Look, *, since_slow: bool = False, rounds: int = 0) -> Reading:
         chosen = np.arange(first, min(first + rounds, len(grown)))
     else:
         chosen = np.flatnonzero((ends[1:] > look.after) & (ends[1:] <= look.before))
-    return Reading([float(ends[k + 1]) for k in chosen], [float(grown[k]) for k in chosen])
+    yield from zip(ends[1:][chosen], grown[chosen], strict=True)

@@ -1,8 +1,8 @@
 """A verdict on a congestion controller: the evaluation that RFC 9743 asks for, as a program.
 
-bottleneck.py has the networks, mixes.py the flows that share them, measures.py the numbers, and
-all_criteria.py puts them together; evaluation.py runs and judges, findings.py has the result,
-page.py draws it; ranking.py evaluates many.
+bottleneck.py has the networks, mixes.py the flows that share them, measures.py the numbers;
+evaluation.py puts all criteria together, runs and judges, findings.py has the result, page.py draws
+it; ranking.py evaluates many.
 attack.py searches for the worst case over the quantities of space.py, fit.py for the best
 parameters; calibrate.py estimates the path of a trace.
 """

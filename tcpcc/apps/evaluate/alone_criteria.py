@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tcpcc.apps.evaluate import measures, mixes
-from tcpcc.apps.evaluate.bottleneck import Bottleneck, flows_in_words, in_words
+from tcpcc.apps.evaluate.bottleneck import Bottleneck
 from tcpcc.apps.evaluate.criterion import MB, SETTLED, Case, Criterion, Measure, case
 from tcpcc.apps.evaluate.measures import DELAY, DROPS, SLOWDOWN, USEFUL, UTILIZATION
 
@@ -27,19 +27,17 @@ def criteria() -> Iterator[Criterion]:
 
 
 def alone(section: str, path: Bottleneck, count: int, **arguments: float) -> Case:
-    """Some flows on a path."""
-    setting = f"{flows_in_words(count)}, {in_words(path)}"
-    return case(section, setting, mixes.alone, path=path, count=count, **arguments)
+    setting = "1 flow, <path>" if count == 1 else f"{count} flows, <path>"
+    return case(section, mixes.alone, path, setting, count=count, **arguments)
 
 
 def crowd(section: str) -> Case:
-    """A thousand flows."""
-    setting, options = f"crowd of 1000 flows, {in_words(CROWD)}", mixes.CROWDED
-    return case(section, setting, mixes.crowd, path=CROWD, count=1000, options=options)
+    setting, options = "crowd of 1000 flows, <path>", mixes.CROWDED
+    return case(section, mixes.crowd, CROWD, setting, count=1000, options=options)
 
 
 def _collapse() -> Iterator[Criterion]:
-    cut = case("5.1.1", "path cut at 10 s", mixes.cut, path=WIDE)
+    cut = case("5.1.1", mixes.cut, WIDE, "path cut at 10 s")
     yield cut.criterion(SENT, 11.0, quick=True)
     for count in (20, 100):
         slow = alone("5.1.1", Bottleneck(1 * MB, 0.1), count)
@@ -59,24 +57,22 @@ def _loss() -> Iterator[Criterion]:
         yield flows.criterion(DROPS, SETTLED, quick=count == 8 and bdp < 1)
     yield crowd("5.1.3").criterion(DROPS, SETTLED, quick=True)
     path = Bottleneck(50 * MB, 0.040, loss=0.2)
-    yield case("5.1.3", in_words(path), mixes.alone, path=path).criterion(LOSSY, SETTLED)
+    yield case("5.1.3", mixes.alone, path).criterion(LOSSY, SETTLED)
 
 
 def _fairness() -> Iterator[Criterion]:
     for count in (2, 10):
         flows = alone("5.1.4", WIDE, count, seconds=60.0)
         yield flows.criterion(JAIN, 20.0, quick=count == 2)
-    path = Bottleneck(20 * MB, 0.040)
-    joined = case("5.1.4", in_words(path), mixes.joined, path=path)
+    joined = case("5.1.4", mixes.joined, Bottleneck(20 * MB, 0.040))
     yield joined.criterion(TIME, quick=True)
     path = Bottleneck(20 * MB, 0.020, 2.0)
-    unlike = case("5.1.4", "20 Mb/s, 1 BDP", mixes.unlike, path=path, longer=0.080)
+    unlike = case("5.1.4", mixes.unlike, path, "20 Mb/s, 1 BDP", longer=0.080)
     yield unlike.criterion(RATIO, SETTLED)
 
 
 def _short() -> Iterator[Criterion]:
     path = Bottleneck(20 * MB, 0.040)
-    setting = "30 % short flows, one long flow, 20 Mb/s, 40 ms, 1 BDP"
-    short = case("5.1.5", setting, mixes.with_short, path=path)
+    short = case("5.1.5", mixes.with_short, path, "30 % short flows, one long flow, <path>")
     yield short.criterion(SLOWDOWN, mixes.WEB, quick=True)
     yield short.criterion(UTILIZATION, SETTLED)

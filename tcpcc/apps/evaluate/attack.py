@@ -15,7 +15,7 @@ from tcpcc.apps.evaluate.criterion import OTHER, TESTED
 from tcpcc.apps.evaluate.measures import BOTTLENECK
 from tcpcc.apps.evaluate.optimum import largest
 from tcpcc.apps.evaluate.space import PULSES, Choice, Point, Range
-from tcpcc.errors import RuleError, SweepError, unknown, whole
+from tcpcc.errors import RuleError, SweepError, one_of, whole
 from tcpcc.files import whole_file
 from tcpcc.scenario import Flow, Scenario
 from tcpcc.sweeps import sweep
@@ -133,9 +133,8 @@ class WorstCase:
     def save(self, path: str | Path) -> None:
         """Save the scenario as TOML, with its harm as a comment; `tcpcc run` replays it."""
         with whole_file(path) as part:
-            self.scenario.save(part)
-            text = part.read_text(encoding="utf-8")
-            part.write_text(f"# harm: {self.replayed!r}\n{text}", encoding="utf-8")
+            text = f"# harm: {self.replayed!r}\n{self.scenario.to_toml()}"
+            part.write_text(text, encoding="utf-8", newline="\n")
 
 
 def attack(
@@ -176,14 +175,11 @@ def attack(
         TcpccError: Optuna is not installed; `pip install 'tcpcc[evaluate]'`.
     """
     flow = controller if isinstance(controller, Flow) else Flow(controller)
-    if isinstance(harm, str) and harm not in HARMS:
-        raise unknown("harm", harm, HARMS)
-    measure = HARMS[harm] if isinstance(harm, str) else harm
+    measure = harm if callable(harm) else HARMS[one_of("harm", harm, known=HARMS)]
     quantities = space.chosen(ranges)
     constants = {**LEAST.get(str(harm), {}), **(fixed or {})}
     for name in constants:
-        if name not in space.QUANTITIES:
-            raise unknown("quantity", name, space.QUANTITIES)
+        one_of("quantity", name, known=space.QUANTITIES)
     whole("seeds", seeds, "", low=1)
     options = {"jobs": jobs, "cache": cache, "progress": progress}
 

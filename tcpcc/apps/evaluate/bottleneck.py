@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tcpcc.results.plot_style import rate_unit
 from tcpcc.scenario import CBR, Change, Flow, Network, Scenario, Workload
 from tcpcc.scenario.topologies import dumbbell
 
@@ -86,22 +87,9 @@ class Bottleneck:
         )
 
 
-def packets(rate: float, seconds: float) -> float:
-    """Packets that a rate carries in a time."""
-    return rate * seconds / (8 * PACKET)
-
-
 def in_words(bottleneck: Bottleneck) -> str:
     """ "50 Mb/s, 40 ms, 1 BDP"."""
-    scale, unit = next(
-        (s, u)
-        for s, u in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
-        if bottleneck.rate >= s
-    )
+    scale, unit = rate_unit(bottleneck.rate)
     delay = 1e3 * bottleneck.rtt
     text = f"{bottleneck.rate / scale:.3g} {unit}, {delay:g} ms"
     return text if math.isinf(bottleneck.bdp) else f"{text}, {bottleneck.bdp:g} BDP"
-
-
-def flows_in_words(count: int) -> str:
-    return "1 flow" if count == 1 else f"{count} flows"

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
+
 if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.scenario import Flow, Scenario
@@ -152,8 +154,15 @@ class Case:
         )
 
 
-def case(section: str, setting: str, mix: Callable[..., Scenarios], **arguments: Any) -> Case:
-    """A case with the scenarios that a function of `mixes` makes with these settings; `options` are
-    those of the case."""
+def case(
+    section: str,
+    mix: Callable[..., Scenarios],
+    path: Bottleneck,
+    setting: str = "<path>",
+    **arguments: Any,
+) -> Case:
+    """A case with the scenarios that a function of `mixes` makes with this path and these settings;
+    `options` are those of the case. In `setting`, <path> stands for the path in words."""
     options = arguments.pop("options", {})
-    return Case(section, setting, partial(mix, **arguments), options)
+    build = partial(mix, path=path, **arguments)
+    return Case(section, setting.replace("<path>", in_words(path)), build, options)

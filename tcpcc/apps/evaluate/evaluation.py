@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.apps.evaluate.all_criteria import criteria
+from tcpcc.apps.evaluate import alone_criteria, mixed_criteria, path_criteria, special_criteria
 from tcpcc.apps.evaluate.criterion import Criterion, Scenarios
 from tcpcc.apps.evaluate.findings import (
     BETTER,
@@ -36,6 +36,14 @@ AGAINST = ("cubic", "reno", "bbr3")
 """Controllers beside which the tested one runs, by default."""
 
 SEEDS, QUICK_SEEDS = 5, 3
+
+
+def criteria(against: Iterable[str], cellular: Iterable[str | Path] = ()) -> tuple[Criterion, ...]:
+    """All criteria, in the order of the RFC's sections; arguments as in `evaluate`."""
+    return (
+        *alone_criteria.criteria(), *mixed_criteria.criteria(against),
+        *path_criteria.criteria(cellular), *special_criteria.criteria(),
+    )  # fmt: skip
 
 
 def evaluate(
@@ -122,13 +130,13 @@ def _chosen(
     numbers = [section.number for section in SECTIONS]
     names = [*(sections or ())]
     for name in names:
-        if not any(_within(number, name) for number in numbers):
+        if not any(f"{number}.".startswith(f"{name}.") for number in numbers):
             raise unknown("section of RFC 9743", name, numbers)
+    beginnings = tuple(f"{name}." for name in names or numbers)
     chosen = [
         criterion
         for criterion in available
-        if (criterion.quick or not quick)
-        and (not names or any(_within(criterion.section, name) for name in names))
+        if (criterion.quick or not quick) and f"{criterion.section}.".startswith(beginnings)
     ]
     if not chosen:
         raise ScenarioError(
@@ -136,10 +144,6 @@ def _chosen(
             " criterion there"
         )
     return chosen
-
-
-def _within(section: str, name: str) -> bool:
-    return section == name or section.startswith(f"{name}.")
 
 
 @dataclass
@@ -199,14 +203,12 @@ def _fill(
     ]
     runs: dict[tuple[int, int], dict[str, Run]] = {}
     values: dict[tuple[int, int], float] = {}
-    causes: dict[int, Exception] = {}
-    first: dict[int, int] = {}
+    failures: dict[int, dict[int, Exception]] = {}
     with Simulations([case[-1] for case in todo], **options) as simulations:
         for at, run in simulations.finished(progress, title):
             k, seed, name, _ = todo[at]
             if isinstance(run, Exception):
-                if at <= first.setdefault(k, at):
-                    first[k], causes[k] = at, run
+                failures.setdefault(k, {})[at] = run
                 continue
             of_seed = runs.setdefault((k, seed), {})
             of_seed[name] = run
@@ -216,9 +218,11 @@ def _fill(
                     del runs[k, seed]
     for k in members:
         result = results[k]
-        result.broken = isinstance(causes.get(k), RuleError)
-        result.reason = " ".join(str(causes.get(k, "")).split())
-        if not result.reason:
+        if k in failures:
+            first = failures[k][min(failures[k])]
+            result.broken = isinstance(first, RuleError)
+            result.reason = " ".join(str(first).split())
+        else:
             result.values = [values[k, seed] for seed in range(1, seeds + 1)]
             result.runs = runs[k, 1]
 

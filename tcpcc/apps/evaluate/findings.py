@@ -74,6 +74,10 @@ class Evaluation:
         """The findings that fail."""
         return [finding for finding in self.findings if finding.verdict == FAILS]
 
+    def of_section(self, number: str) -> list[Finding]:
+        """The findings of a section of RFC 9743."""
+        return [finding for finding in self.findings if finding.criterion.section == number]
+
     def table(self) -> pd.DataFrame:
         """One row for each criterion.
 
@@ -107,9 +111,7 @@ class Evaluation:
 
         rows = []
         for section in SECTIONS:
-            findings = [
-                finding for finding in self.findings if finding.criterion.section == section.number
-            ]
+            findings = self.of_section(section.number)
             verdicts = [finding.verdict for finding in findings] or [NOT_MEASURED]
             wrong = [finding for finding in findings if finding.verdict in (FAILS, REFUSED)]
             rows.append(
@@ -140,9 +142,7 @@ class Evaluation:
         (folder / "scenarios").mkdir(parents=True, exist_ok=True)
         for finding in self.findings:
             for name, scenario in finding.scenarios.items():
-                path = folder / "scenarios" / f"{finding.criterion.name}.{name}.toml"
-                with whole_file(path) as part:
-                    scenario.save(part)
+                scenario.save(folder / "scenarios" / f"{finding.criterion.name}.{name}.toml")
         with whole_file(folder / "findings.csv") as part:
             self.table().to_csv(part, index=False)
         index = folder / "index.html"

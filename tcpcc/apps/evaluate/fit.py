@@ -13,8 +13,8 @@ import numpy as np
 from tcpcc.apps.evaluate.optimum import largest
 from tcpcc.apps.evaluate.space import Point, Range
 from tcpcc.controllers import CONTROLLERS
-from tcpcc.errors import ScenarioError, SweepError, unknown, whole
-from tcpcc.scenario import CBR, Flow, Scenario
+from tcpcc.errors import ScenarioError, SweepError, one_of, whole
+from tcpcc.scenario import Flow, Scenario
 from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
@@ -82,12 +82,13 @@ def fit(
     """
     declared = CONTROLLERS.find(controller).params
     for name, (low, high) in params.items():
-        if name not in declared:
-            raise unknown(f"parameter of {controller!r}", name, declared)
+        one_of(f"parameter of {controller!r}", name, known=declared)
         for end in (low, high):
             declared[name].number(name, end)
     if not any(
-        _has_controller(flow, controller) for scenario in scenarios for flow in scenario.flows
+        isinstance(flow, Flow) and flow.controller == controller
+        for scenario in scenarios
+        for flow in scenario.flows
     ):
         raise ScenarioError(f"scenarios: no flow has the controller {controller!r}")
     whole("seeds", seeds, "", low=1)
@@ -139,10 +140,6 @@ def _valid(controller: str, point: Point) -> bool:
     except ScenarioError:
         return False
     return True
-
-
-def _has_controller(flow: Flow | CBR, controller: str) -> bool:
-    return isinstance(flow, Flow) and flow.controller == controller
 
 
 def _with(scenario: Scenario, controller: str, point: Point) -> Scenario:

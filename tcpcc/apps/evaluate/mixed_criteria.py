@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tcpcc.apps.evaluate import measures, mixes
-from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
+from tcpcc.apps.evaluate.bottleneck import Bottleneck
 from tcpcc.apps.evaluate.criterion import (
     ALONE,
     BY_ITSELF,
@@ -39,9 +39,10 @@ def _mixed(name: str) -> Iterator[Criterion]:
     other = Flow(name)
     for bdp in (0.5, 1.0, 4.0):
         path, quick = Bottleneck(20 * MB, 0.040, bdp), bdp == 1.0
-        setting = f"1 beside 1 {name}, {in_words(path)}"
-        harms = case("5.2.1", setting, mixes.beside, path=path, other=other)
-        shares = case("5.2", setting, mixes.beside, path=path, other=other)
+        harms, shares = (
+            case(section, mixes.beside, path, f"1 beside 1 {name}, <path>", other=other)
+            for section in ("5.2.1", "5.2")
+        )
         own = harmed(f"harm by {name} to the own throughput", _harm_by_others)
         throughput = harmed(f"harm to {name}'s throughput", throughput_harm)
         yield harms.criterion(throughput, quick=quick)
@@ -49,12 +50,12 @@ def _mixed(name: str) -> Iterator[Criterion]:
         yield harms.criterion(harmed(f"{name}'s loss", _loss_of_others, LOSS_MARGIN))
         yield shares.criterion(SHARE.called(f"smallest share beside {name}"), SETTLED, quick=quick)
         yield harms.criterion(own, needed=False, quick=quick)
-    path = Bottleneck(500 * MB, 0.040)
-    setting, crowd = f"crowd of 500 beside 500, {in_words(path)}", mixes.CROWDED
-    many = case("5.2.1", setting, mixes.crowd, path=path, count=500, other=other, options=crowd)
+    path, arguments = Bottleneck(500 * MB, 0.040), {"other": other, "options": mixes.CROWDED}
+    many = case(
+        "5.2.1", mixes.crowd, path, "crowd of 500 beside 500, <path>", count=500, **arguments
+    )
     yield many.criterion(harmed(f"harm to the throughput of 500 {name}", throughput_harm))
-    path = Bottleneck(50 * MB, 0.040)
-    five = case("5.2", in_words(path), mixes.beside, path=path, other=other, count=(1, 5))
+    five = case("5.2", mixes.beside, Bottleneck(50 * MB, 0.040), other=other, count=(1, 5))
     yield five.criterion(SHARE.called(f"smallest share beside 5 {name}"), SETTLED)
 
 
@@ -80,10 +81,8 @@ def _loss_of_others(runs: Runs) -> float:
 
 
 def _real_time() -> Iterator[Criterion]:
-    path = Bottleneck(10 * MB, 0.040)
-    setting = f"500 kb/s beside 2 flows, {in_words(path)}"
-    cbr = {"share": 0.05, "count": 2, "packet_size": 200}
-    beside = case("5.2.2", setting, mixes.with_cbr, path=path, **cbr)
+    path, cbr = Bottleneck(10 * MB, 0.040), {"share": 0.05, "count": 2, "packet_size": 200}
+    beside = case("5.2.2", mixes.with_cbr, path, "500 kb/s beside 2 flows, <path>", **cbr)
     yield beside.criterion(
         harmed("loss of a real-time flow", _loss_of_others, LOSS_MARGIN), quick=True
     )
@@ -92,10 +91,8 @@ def _real_time() -> Iterator[Criterion]:
 
 def _short_of_others() -> Iterator[Criterion]:
     path, other = Bottleneck(20 * MB, 0.040), Flow("cubic")
-    setting = f"30 %, one long flow, {in_words(path)}"
-    short = case("5.2.3", setting, mixes.with_short, path=path, short=other)
+    short = case("5.2.3", mixes.with_short, path, "30 %, one long flow, <path>", short=other)
     yield short.criterion(SLOWDOWN.called("slowdown of short CUBIC flows"), mixes.WEB, quick=True)
-    setting = f"30 % short flows, {in_words(path)}"
-    long = case("5.2.3", setting, mixes.with_short, path=path, long=other)
+    long = case("5.2.3", mixes.with_short, path, "30 % short flows, <path>", long=other)
     share = Measure("throughput of a long CUBIC flow", "", "more", measures.share_of_link)
     yield long.criterion(share, OTHER, SETTLED, path.rate)

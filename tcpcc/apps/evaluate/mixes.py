@@ -30,9 +30,17 @@ MEAN_TRANSFER = 12e3
 """Mean size of a short transfer, bytes: the default of `tcpcc.workloads.web`."""
 
 
-def alone(flow: Flow, *, path: Bottleneck, count: int = 1, seconds: float = 40.0) -> Scenarios:
-    """The tested flows have the bottleneck."""
-    return {WITH: path.scenario([flow.replace(name=TESTED, count=count)], seconds)}
+def alone(
+    flow: Flow,
+    *,
+    path: Bottleneck,
+    count: int = 1,
+    seconds: float = 40.0,
+    changes: Sequence[Change] = (),
+) -> Scenarios:
+    """The tested flows have the bottleneck, which may change during the run."""
+    tested = flow.replace(name=TESTED, count=count)
+    return {WITH: path.scenario([tested], seconds, changes=changes)}
 
 
 def joined(flow: Flow, *, path: Bottleneck, seconds: float = 60.0) -> Scenarios:
@@ -93,13 +101,13 @@ def with_cbr(
 def cut(flow: Flow, *, path: Bottleneck, at: float = 10.0, seconds: float = 70.0) -> Scenarios:
     """The path is cut for the rest of the run."""
     broken, _ = outage(path.network, BOTTLENECK, at, 2 * seconds)
-    return {WITH: path.scenario([flow.replace(name=TESTED)], seconds, changes=[broken])}
+    return alone(flow, path=path, seconds=seconds, changes=[broken])
 
 
 def interrupted(flow: Flow, *, path: Bottleneck, silence: float) -> Scenarios:
     """The path is cut for some seconds."""
     changes = outage(path.network, BOTTLENECK, MIDDLE, MIDDLE + silence)
-    return {WITH: path.scenario([flow.replace(name=TESTED)], 2 * MIDDLE, changes=changes)}
+    return alone(flow, path=path, seconds=2 * MIDDLE, changes=changes)
 
 
 def changed(
@@ -109,15 +117,7 @@ def changed(
     """Rate or base RTT of the path change in the middle of the run."""
     delay = None if rtt is None else rtt / 2
     change = Change(MIDDLE, BOTTLENECK, rate=rate, delay=delay)
-    flows = [flow.replace(name=TESTED, count=count)]
-    return {WITH: path.scenario(flows, 2 * MIDDLE, changes=[change])}
-
-
-def following(
-    flow: Flow, *, path: Bottleneck, changes: Sequence[Change], seconds: float
-) -> Scenarios:
-    """The path's rate follows a series, the same in all runs."""
-    return {WITH: path.scenario([flow.replace(name=TESTED)], seconds, changes=changes)}
+    return alone(flow, path=path, count=count, seconds=2 * MIDDLE, changes=[change])
 
 
 def mean_rate(changes: Sequence[Change], until: float) -> float:

@@ -31,17 +31,10 @@ class Best(NamedTuple):
 def largest(
     quantities: Mapping[str, Range | Choice], values: Values, trials: int, seed: int, name: str
 ) -> Best:
-    """The point with the largest value.
+    """The point with the largest value, of `trials` points; `name` is the value's in the table.
 
     The tree-structured Parzen estimator draws `BATCH` points at a time, so that the result is the
     same for any number of processors.
-
-    Args:
-        quantities: the quantities to vary.
-        values: returns the value of each point.
-        trials: number of points.
-        seed: seed of the search.
-        name: name of the value in the table.
 
     Raises:
         TcpccError: Optuna is not installed.

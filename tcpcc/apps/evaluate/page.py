@@ -13,23 +13,13 @@ from tcpcc.apps.evaluate.pictures import picture, sketch, strip
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.errors import TcpccError
 
-TEMPLATE = "evaluation.html"
-
 
 def page(evaluation: Evaluation) -> str:
-    """The page's text; it needs no other file.
-
-    Raises:
-        TcpccError: Jinja2 is not installed.
-    """
+    """The page's text; it needs no other file."""
     table = evaluation.sections()
     sections = []
     for section in SECTIONS:
-        findings = [
-            finding
-            for finding in evaluation.findings
-            if finding.criterion.section == section.number
-        ]
+        findings = evaluation.of_section(section.number)
         sections.append(
             {
                 "section": section,
@@ -39,15 +29,13 @@ def page(evaluation: Evaluation) -> str:
             }
         )
     standards = list(evaluation.findings[0].standards) if evaluation.findings else []
-    return rendered(TEMPLATE, evaluation=evaluation, sections=sections, standards=standards)
+    return rendered(
+        "evaluation.html", evaluation=evaluation, sections=sections, standards=standards
+    )
 
 
 def rendered(template: str, **content: Any) -> str:
-    """A template of this folder with its content.
-
-    Raises:
-        TcpccError: Jinja2 is not installed.
-    """
+    """A template of this folder with its content."""
     from tcpcc import __version__
 
     return str(_template(template).render(version=__version__, **content))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tcpcc.apps.evaluate import measures, mixes
-from tcpcc.apps.evaluate.bottleneck import Bottleneck, in_words
+from tcpcc.apps.evaluate.bottleneck import Bottleneck
 from tcpcc.apps.evaluate.criterion import GB, MB, SETTLED, Criterion, Measure, case
 from tcpcc.apps.evaluate.measures import BOTTLENECK, DROPS, UTILIZATION
 from tcpcc.scenario.link_changes import cellular, mahimahi
@@ -31,37 +31,33 @@ def criteria(traces: Iterable[str | Path]) -> Iterator[Criterion]:
 def _tail_drop() -> Iterator[Criterion]:
     for rate, rtt, bdp in TAIL_DROP:
         path, seconds = Bottleneck(rate, rtt, bdp), 20.0 if rate > 500 * MB else 40.0
-        single = case("6.1", in_words(path), mixes.alone, path=path, seconds=seconds)
+        single = case("6.1", mixes.alone, path, seconds=seconds)
         yield single.criterion(UTILIZATION, 5.0, quick=rate < 100 * MB)
-    path = Bottleneck(100 * GB, 0.050)
-    arguments = {"path": path, "seconds": 4.0, "options": {"trains": 16}}
-    fast = case("6.1", f"{in_words(path)}, in trains", mixes.alone, **arguments)
+    path, arguments = Bottleneck(100 * GB, 0.050), {"seconds": 4.0, "options": {"trains": 16}}
+    fast = case("6.1", mixes.alone, path, "<path>, in trains", **arguments)
     yield fast.criterion(UTILIZATION, 2.0)
 
 
 def _tunnels() -> Iterator[Criterion]:
     path = Bottleneck(20 * MB, 0.040)
-    setting = f"2 flows, signals of a 40 Mb/s router only, {in_words(path)}"
-    tunnel = case("6.2", setting, mixes.tunnelled, path=path, wider=2.0)
+    setting = "2 flows, signals of a 40 Mb/s router only, <path>"
+    tunnel = case("6.2", mixes.tunnelled, path, setting, wider=2.0)
     yield tunnel.criterion(UTILIZATION, SETTLED, quick=True)
     yield tunnel.criterion(DROPS, SETTLED, quick=True)
 
 
 def _wired() -> Iterator[Criterion]:
-    path = Bottleneck(100 * MB, 0.020)
-    wire = case("6.3", in_words(path), mixes.alone, path=path, seconds=20.0)
+    wire = case("6.3", mixes.alone, Bottleneck(100 * MB, 0.020), seconds=20.0)
     yield wire.criterion(UTILIZATION.called("utilization in the first 5 s"), 0.0, 5.0, quick=True)
     yield wire.criterion(DROPS.called("drop rate in the first 5 s"), 0.0, 5.0)
 
 
 def _wireless() -> Iterator[Criterion]:
     for loss in (0.001, 0.01):
-        path = Bottleneck(20 * MB, 0.040, loss=loss)
-        lossy = case("6.4", in_words(path), mixes.alone, path=path)
+        lossy = case("6.4", mixes.alone, Bottleneck(20 * MB, 0.040, loss=loss))
         used = UTILIZATION.called(f"utilization at {100 * loss:g} % random loss")
         yield lossy.criterion(used, SETTLED, quick=loss == 0.001)
-    path = Bottleneck(20 * MB, 0.040, jitter=0.010)
-    unsteady = case("6.4", in_words(path), mixes.alone, path=path)
+    unsteady = case("6.4", mixes.alone, Bottleneck(20 * MB, 0.040, jitter=0.010))
     yield unsteady.criterion(UTILIZATION.called("utilization with 10 ms of jitter"), SETTLED)
 
 
@@ -72,7 +68,7 @@ def _cellular(traces: Iterable[str | Path]) -> Iterator[Criterion]:
     }
     for name, changes in links.items():
         path = Bottleneck(mixes.mean_rate(changes, MOBILE), 0.060, 4.0, variable=True)
-        arguments = {"path": path, "changes": changes, "seconds": MOBILE}
-        mobile = case("6.4", f"{name}, mean {in_words(path)}", mixes.following, **arguments)
+        arguments = {"changes": changes, "seconds": MOBILE}
+        mobile = case("6.4", mixes.alone, path, f"{name}, mean <path>", **arguments)
         yield mobile.criterion(UTILIZATION, SETTLED, quick=True)
         yield mobile.criterion(WAITING, SETTLED, quick=True)

@@ -43,12 +43,8 @@ class Ranking:
         findings = self.findings
         counts = pd.crosstab(findings["controller"], findings["verdict"])
         counts = counts.reindex(columns=[FAILS, BETTER, REFUSED], fill_value=0)
-        failed = (
-            (findings["verdict"] == FAILS)
-            .groupby([findings["controller"], findings["section"]])
-            .sum()
-        )
-        sections = failed.unstack("section")
+        failed = findings["verdict"] == FAILS
+        sections = pd.crosstab(findings["controller"], findings["section"], failed, aggfunc="sum")
         order = [section.number for section in SECTIONS if section.number in sections.columns]
         table = pd.concat([counts, sections[order]], axis=1)
         return table.sort_values([FAILS, BETTER], ascending=[True, False])
@@ -61,11 +57,9 @@ class Ranking:
         """
         import xarray as xr
 
-        findings = self.findings.fillna({"reason": ""})
         words = ["section", "measure", "setting", "unit", "better"]
-        findings = findings.assign(
-            criterion=findings[["section", "measure", "setting"]].agg(" | ".join, 1)
-        )
+        names_of_criteria = self.findings[words[:3]].agg(" | ".join, 1)
+        findings = self.findings.assign(criterion=names_of_criteria)
         shape = findings.pivot(index="controller", columns="criterion")
         names = list(dict.fromkeys(findings["criterion"]))
         first = findings.drop_duplicates("criterion").set_index("criterion").loc[names]

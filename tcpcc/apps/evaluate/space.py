@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tcpcc.apps.evaluate.bottleneck import PACKET, Bottleneck
 from tcpcc.apps.evaluate.criterion import OTHER, TESTED
 from tcpcc.apps.evaluate.measures import BOTTLENECK
-from tcpcc.errors import refuse, unknown
+from tcpcc.errors import one_of, refuse
 from tcpcc.queues import Policer
 from tcpcc.scenario import CBR, Flow, Link, Network, Scenario
 from tcpcc.scenario.link_changes import rate_series
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NONE = "none"
 PULSES = "pulses"
-FAR, FAR_LINK = "far", "far"
+FAR = "far"
 
 Point = Mapping[str, Any]
 """A value for each quantity."""
@@ -102,10 +102,6 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["quantity", "from", "to", "plain", "unit", "meaning"])
 
 
-PULSE_RATE = 2.0
-"""Rate of a burst over that of the bottleneck."""
-
-
 def chosen(ranges: Iterable[str] | Mapping[str, Any] | None) -> dict[str, Range | Choice]:
     """The quantities to vary: names, or names with (low, high) or a sequence of names.
 
@@ -119,9 +115,7 @@ def chosen(ranges: Iterable[str] | Mapping[str, Any] | None) -> dict[str, Range 
 
 
 def _narrowed(name: str, value: Any) -> Range | Choice:
-    if name not in QUANTITIES:
-        raise unknown("quantity", name, QUANTITIES)
-    full = QUANTITIES[name]
+    full = QUANTITIES[one_of("quantity", name, known=QUANTITIES)]
     if value is None:
         return full
     if isinstance(full, Choice):
@@ -156,7 +150,6 @@ def scenario(flow: Flow, point: Point, seconds: float, seed: int = 1) -> Scenari
     if at["policer"] < 1:
         burst = float(path.buffer * PACKET)
         path = replace(path, queue=Policer(rate=at["policer"] * at["rate"], burst=burst))
-    near, end = path.network.default_path or ("", "")
     count, start = int(at["flows"]), at["late"] if at["competitor"] != NONE else 0.0
     apart = at["jitter"] > 0 or at["longer"] > 1
     tested = flow.replace(start=start)
@@ -170,31 +163,32 @@ def scenario(flow: Flow, point: Point, seconds: float, seed: int = 1) -> Scenari
     if at["pulse"] > 0:
         flows.append(_pulses(at, seconds))
     changes = _swings(at, seconds) if at["swing"] > 1 else []
-    net = _network(path.network, at, near, end, apart=apart)
+    net = _network(path.network, at, apart=apart)
     return path.scenario(flows, seconds, changes=changes, net=net).replace(seed=seed)
 
 
-def _network(net: Network, at: Point, near: str, end: str, *, apart: bool) -> Network:
+def _network(net: Network, at: Point, *, apart: bool) -> Network:
     """The dumbbell with ACK aggregation, and a farther host where a flow needs one."""
     there, back = net.links
     if at["aggregation"] > 0:
         back = back.replace(aggregation=at["aggregation"])
     links: Sequence[Link] = (there, back)
     if apart:
-        rate, delay = 100 * at["rate"], (at["longer"] - 1) * at["rtt"] / 2
+        near, rate, delay = there.src, 100 * at["rate"], (at["longer"] - 1) * at["rtt"] / 2
         links = (
             *links,
-            Link(FAR, near, rate=rate, delay=delay, jitter=at["jitter"], name=FAR_LINK),
-            Link(near, FAR, rate=rate, delay=delay, name=f"{FAR_LINK}<"),
+            Link(FAR, near, rate=rate, delay=delay, jitter=at["jitter"], name=FAR),
+            Link(near, FAR, rate=rate, delay=delay, name=f"{FAR}<"),
         )
-    return Network(links, net.access, (near, end))
+    return Network(links, net.access, net.default_path)
 
 
 def _pulses(at: Point, seconds: float) -> CBR:
+    """Bursts at twice the rate of the bottleneck."""
     period, length = at["pulse_period"], min(at["pulse"], 0.9 * at["pulse_period"])
     begins = [k * period for k in range(int(seconds / period) + 1) if k * period < seconds]
     on = [(begin, min(begin + length, seconds)) for begin in begins]
-    return CBR(PULSE_RATE * at["rate"], packet_size=1500, on=on, name=PULSES)
+    return CBR(2.0 * at["rate"], packet_size=1500, on=on, name=PULSES)
 
 
 def _swings(at: Point, seconds: float) -> list[Any]:

@@ -107,9 +107,5 @@ def _whether(controller: Controller, to: str) -> str:
         (userspace_c.sources if to == "c" else linux_bpf.rules)(controller, values)
     except ScenarioError as error:
         text = str(error).removeprefix(f"controller {controller.name!r}")
-        return (
-            text.removesuffix(": cannot be exported to C")
-            .removesuffix(": cannot be exported to BPF")
-            .lstrip(",: ")
-        )
+        return text.partition(": cannot be exported to ")[0].lstrip(",: ")
     return "yes"

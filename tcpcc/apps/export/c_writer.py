@@ -1,14 +1,17 @@
-"""C text of a program in the intermediate form. What differs between targets is in a `Dialect`."""
+"""C text of a program in the intermediate form. What differs between targets is in a `Target`."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+import struct
+from collections.abc import Callable, Iterator
+from itertools import chain, count
+from typing import Any
 
 from tcpcc.apps.export import ir
-from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, PARAMS, SAMPLE, STATE
+from tcpcc.apps.export.ir import BOOL, FLOAT, INT, PARAMS, SAMPLE, STATE
+from tcpcc.apps.export.scope import Target
 
 _KEYWORDS: frozenset[str] = frozenset(
     """
@@ -52,39 +55,6 @@ Text = tuple[str, int]
 """A C expression, and how tightly its outermost operator binds."""
 
 
-class Dialect(Protocol):
-    """How a target writes what C compilers do not agree on.
-
-    Attributes:
-        types: C's name of each type.
-        soft: floats are integers with the bits of a double; every operation is a call.
-        bounded_loops: a loop has at most LOOP_LIMIT turns, counted in an opaque variable; the text
-            defines LOOP_LIMIT and LOOP_OPAQUE.
-        null_checks: a function returns at once if a record is a null pointer.
-        most_arguments: of a function that is not inlined.
-        global_helpers: helpers are global, return a number and are never inlined.
-    """
-
-    types: Mapping[str, str]
-    soft: bool
-    bounded_loops: bool
-    null_checks: bool
-    most_arguments: int
-    global_helpers: bool
-
-    def record(self, kind: str, written: bool) -> str:
-        """C's type of a pointer to a record, with a space or a star at the end."""
-
-    def rule(self, name: str) -> str:
-        """Name of the function of a rule."""
-
-    def helper(self, name: str) -> str:
-        """Name of the function of a helper."""
-
-    def small(self, name: str) -> str:
-        """Name of one of the small functions that a text may need."""
-
-
 def literal(value: float) -> str:
     """A double in C, with the same bits."""
     if math.isnan(value):
@@ -96,8 +66,6 @@ def literal(value: float) -> str:
 
 def bits(value: float) -> str:
     """The bits of a double as an integer in C."""
-    import struct
-
     (word,) = struct.unpack("<Q", struct.pack("<d", value))
     return f"F64(0x{word:016x})"
 
@@ -114,7 +82,6 @@ def _reserved(name: str) -> bool:
 
 
 def member(name: str) -> str:
-    """Name of a member of a struct."""
     return f"{name}_" if _reserved(name) else name
 
 
@@ -126,8 +93,8 @@ class Writer:
         constants: definitions of named constants and tables: name -> text.
     """
 
-    def __init__(self, program: ir.Program, dialect: Dialect) -> None:
-        self.program, self.dialect = program, dialect
+    def __init__(self, program: ir.Program, target: Target) -> None:
+        self.program, self.target = program, target
         self.helpers: set[str] = set()
         self.constants: dict[str, str] = {}
         self.names: dict[ir.Function, str] = {}
@@ -141,41 +108,35 @@ class Writer:
             for node in ir.walk(function.body)
         )
         for name, function in program.rules.items():
-            self.names[function] = dialect.rule(name)
+            self.names[function] = target.rule(name)
         for function in program.functions:
             if function not in self.names:
                 self.names[function] = self._free_name(function)
 
     def _free_name(self, function: ir.Function) -> str:
         taken = set(self.names.values())
-        wanted = [function.name, f"{function.module}_{function.name}"]
-        for k in range(len(self.program.functions) + 2):
-            plain = wanted[k] if k < 2 else f"{function.name}_{k}"
-            if self.dialect.helper(plain) not in taken:
-                return self.dialect.helper(plain)
-        raise AssertionError("a program has as many names as functions")
+        plain = [function.name, f"{function.module}_{function.name}"]
+        wanted = chain(plain, (f"{function.name}_{k}" for k in count(2)))
+        return next(name for name in map(self.target.helper, wanted) if name not in taken)
 
     # -------------------------------------------------------------------------- functions
 
     def prototype(self, function: ir.Function) -> str:
         """The head of a function, without a semicolon."""
-        dialect = self.dialect
+        target = self.target
         arguments = []
         for name, type_ in function.arguments:
             if type_ in (STATE, PARAMS, SAMPLE):
-                if type_ == PARAMS and dialect.soft:
+                if type_ == PARAMS and target.soft:
                     continue
-                arguments.append(f"{dialect.record(type_, self.sample_written)}{self.local(name)}")
+                arguments.append(f"{target.record(type_, self.sample_written)}{self.local(name)}")
             elif isinstance(type_, ir.Array):
-                arguments.append(f"{dialect.types[type_.of]} *{self.local(name)}")
+                arguments.append(f"{target.types[type_.of]} *{self.local(name)}")
             else:
-                arguments.append(f"{dialect.types[type_]} {self.local(name)}")
-        result = dialect.types[function.returns]
-        if dialect.global_helpers:
-            if len(arguments) > dialect.most_arguments:
-                result = f"F64_INLINE {result}"
-            else:
-                result = f"F64_GLOBAL {result}"
+                arguments.append(f"{target.types[type_]} {self.local(name)}")
+        result = target.types[function.returns]
+        if target.verified:
+            result = f"{'F64_GLOBAL' if len(arguments) <= 5 else 'F64_INLINE'} {result}"
         elif not function.rule:
             result = f"static {result}"
         return f"{result} {self.names[function]}({', '.join(arguments) or 'void'})"
@@ -190,23 +151,23 @@ class Writer:
         declared = self._declared_in_place(body, {name for name, _ in function.arguments})
         used = {node.name for node in ir.walk(body) if isinstance(node, ir.Var)}
         used -= {node.name for node in ir.walk(body) if isinstance(node, ir.For)}
-        lines = [f"/* {_comment(function.doc)} */"] if function.doc else []
+        lines = [f"/* {in_comment(function.doc)} */"] if function.doc else []
         lines += [f"{self.prototype(function)}", "{"]
-        if self.dialect.null_checks:
+        if self.target.verified:
             pointers = [self._records[k] for k in (STATE, SAMPLE) if k in self._records]
             if pointers:
                 lines.append(f"    if ({' || '.join(f'!{pointer}' for pointer in pointers)})")
                 lines.append("        return 0;")
         for name, type_ in function.variables.items():
             if name in used and name not in declared:
-                lines.append(f"    {self.dialect.types[type_]} {self.local(name)} = 0;")
+                lines.append(f"    {self.target.types[type_]} {self.local(name)} = 0;")
         written = self.block(body, 1, declared)
-        if not self.dialect.soft:
+        if not self.target.soft:
             arguments = [self.local(name) for name, _ in function.arguments]
             used_names = set(re.findall(r"\w+", "\n".join(written)))
             lines += [f"    (void){name};" for name in arguments if name not in used_names]
         lines += written
-        if self.dialect.global_helpers and not _returns(body):
+        if self.target.verified and not _returns(body):
             lines.append("    return 0;")
         return "\n".join([*lines, "}"])
 
@@ -237,7 +198,7 @@ class Writer:
     def statement(self, node: ir.Statement, declared: dict[str, int]) -> Iterator[str]:
         match node:
             case ir.Assign(target=ir.Var(name=name)) if declared.get(name) == id(node):
-                head = f"{self.dialect.types[node.target.type]} {self.text(node.target)}"
+                head = f"{self.target.types[node.target.type]} {self.text(node.target)}"
                 yield f"{head} = {self.text(node.value)};"
             case ir.Assign():
                 yield self._assignment(node)
@@ -246,15 +207,14 @@ class Writer:
             case ir.If():
                 yield from self._if(node, declared)
             case ir.While():
-                yield from self._looped(self.text(node.test), node.body, declared)
-            case ir.Loop():
-                yield from self._looped("", node.body, declared)
+                test = self.text(node.test) if node.test else ""
+                yield from self._looped(test, node.body, declared)
             case ir.For():
                 yield from self._for(node, declared)
             case ir.Leave():
                 yield f"{node.word};"
             case ir.Return():
-                nothing = " 0" if self.dialect.global_helpers else ""
+                nothing = " 0" if self.target.verified else ""
                 yield f"return{nothing if node.value is None else ' ' + self.text(node.value)};"
 
     def _assignment(self, node: ir.Assign) -> str:
@@ -285,7 +245,7 @@ class Writer:
         yield "}"
 
     def _looped(self, test: str, body: ir.Block, declared: dict[str, int]) -> Iterator[str]:
-        if self.dialect.bounded_loops:
+        if self.target.verified:
             more = f" && ({test})" if test else ""
             yield f"for (int turns = 0; turns < LOOP_LIMIT{more}; turns++) {{"
             yield "    LOOP_OPAQUE(turns);"
@@ -296,12 +256,12 @@ class Writer:
 
     def _for(self, node: ir.For, declared: dict[str, int]) -> Iterator[str]:
         k = self.local(node.name)
-        type_ = self.dialect.types[INT]
+        type_ = self.target.types[INT]
         sign = "<" if node.step > 0 else ">"
         step = {1: f"{k}++", -1: f"{k}--"}.get(node.step, f"{k} += {node.step}")
         start, stop = self.text(node.start), self.text(node.stop)
         fixed = isinstance(node.start, ir.Const) and isinstance(node.stop, ir.Const)
-        if self.dialect.bounded_loops and not fixed:
+        if self.target.verified and not fixed:
             yield f"for ({type_} {k} = {start}, turns = 0;"
             yield f"     turns < LOOP_LIMIT && {k} {sign} {stop}; turns++, {step}) {{"
             yield "    LOOP_OPAQUE(turns);"
@@ -319,7 +279,7 @@ class Writer:
 
     def _soft(self, node: ir.Expression) -> bool:
         """Whether the number is a float that the target has as an integer."""
-        return self.dialect.soft and node.type == FLOAT
+        return self.target.soft and node.type == FLOAT
 
     def text(self, node: ir.Argument) -> str:
         return self.expression(node)[0]
@@ -359,9 +319,9 @@ class Writer:
                 test = self.bound(node.test, CHOICE + 1)
                 return f"{test} ? {self.text(node.yes)} : {self.bound(node.no, CHOICE)}", CHOICE
             case ir.Cast():
-                if node.type == FLOAT and self.dialect.soft:
+                if node.type == FLOAT and self.target.soft:
                     return self._call_of("f64_from_int", node.value)
-                return f"({self.dialect.types[node.type]}){self.bound(node.value, PRIMARY)}", UNARY
+                return f"({self.target.types[node.type]}){self.bound(node.value, PRIMARY)}", UNARY
             case ir.Math():
                 return self._math(node)
             case ir.Call():
@@ -373,7 +333,7 @@ class Writer:
     def _needed(self, name: str, *arguments: ir.Argument) -> Text:
         """A call of one of the small functions in the text."""
         self.helpers.add(name)
-        return self._call_of(self.dialect.small(name), *arguments)
+        return self._call_of(self.target.small(name), *arguments)
 
     def _const(self, node: ir.Const) -> Text:
         if node.type == BOOL:
@@ -391,7 +351,7 @@ class Writer:
 
     def _named(self, node: ir.Const) -> str:
         text = self._number(node)
-        kind = f"static const {self.dialect.types[node.type]} {{}} = {text};"
+        kind = f"static const {self.target.types[node.type]} {{}} = {text};"
         return self._defined(node.name, (node.type, text), kind)
 
     def _defined(self, name: str, value: tuple[Any, ...], text: str) -> str:
@@ -406,9 +366,9 @@ class Writer:
     def _table(self, node: ir.Table) -> Text:
         write: Callable[[Any], str] = integer
         if node.type.of == FLOAT:
-            write = bits if self.dialect.soft else literal
+            write = bits if self.target.soft else literal
         values = ", ".join(write(value) for value in node.values)
-        kind = self.dialect.types[node.type.of]
+        kind = self.target.types[node.type.of]
         text = f"static const {kind} {{}}[{node.type.size}] = {{{{{values}}}}};"
         return self._defined(node.name, (node.type, values), text), PRIMARY
 
@@ -438,7 +398,7 @@ class Writer:
         if soft:
             return self._call_of(f"f64_{node.op}", node.left, node.right)
         if node.op == "shl":
-            u, i = self.dialect.types["bits"], self.dialect.types[INT]
+            u, i = self.target.types["bits"], self.target.types[INT]
             return f"({i})(({u}){self.bound(node.left, PRIMARY)} << {self.text(node.right)})", UNARY
         sign, binds = _INFIX[node.op]
         if binds in (BITS, SHIFT):
@@ -473,7 +433,7 @@ class Writer:
             return self._needed(f"{name}_int" if whole else name, *arguments)
         if name == "abs" and whole:
             return self._needed("abs_int", *arguments)
-        if self.dialect.soft:
+        if self.target.soft:
             return self._soft_math(node)
         plain = {"abs": "fabs", "round": "nearbyint"}.get(name, name)
         if node.type == INT:
@@ -493,13 +453,9 @@ class Writer:
         return (f"f64_to_int({text})", PRIMARY) if node.type == INT else (text, binds)
 
     def _call(self, node: ir.Call) -> Text:
-        arguments = [
-            argument
-            for argument in node.arguments
-            if not (
-                self.dialect.soft and isinstance(argument, ir.Record) and argument.record == PARAMS
-            )
-        ]
+        arguments = list(node.arguments)
+        if self.target.soft:
+            arguments = [argument for argument in arguments if argument != ir.Record(PARAMS)]
         return self._call_of(self.names[node.function], *arguments)
 
 
@@ -510,8 +466,6 @@ def _returns(body: ir.Block) -> bool:
     return isinstance(last, ir.Return)
 
 
-def _comment(text: str) -> str:
+def in_comment(text: str) -> str:
+    """A text of Python as one of a comment in C."""
     return text.replace("*/", "* /").replace("``", "")
-
-
-__all__ = ["NONE", "Dialect", "Writer", "bits", "integer", "literal", "member"]

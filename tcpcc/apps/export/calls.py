@@ -14,9 +14,8 @@ import numpy as np
 
 from tcpcc.apps.export import ir
 from tcpcc.apps.export.expressions import Expressions
-from tcpcc.apps.export.folding import fold
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, STATE
-from tcpcc.apps.export.operators import cast, number_type
+from tcpcc.apps.export.operators import cast, fold, number_type
 
 #: Functions of `math` and NumPy with the same name and the same arguments in C's math.h.
 MATH_H = {
@@ -51,7 +50,6 @@ class Calls(Expressions, ABC):
         return result
 
     def _function(self, node: ast.expr) -> object:
-        """The object that is called."""
         if isinstance(node, ast.Name):
             if node.id in self.scope.local:
                 raise self.error(node, f"a call of {node.id}, a variable")
@@ -97,14 +95,11 @@ class Calls(Expressions, ABC):
                 return self._whole("trunc", value)
             case "floor" | "ceil" if of_math:
                 return self._whole(name, value)
-            case "floor" | "ceil":
-                return fold(ir.Math(name, (cast(value, FLOAT),), FLOAT))
-            case "rint":
-                return fold(ir.Math("round", (cast(value, FLOAT),), FLOAT))
             case "round":
                 return self._whole("round", value)
-            case "fabs":
-                return fold(ir.Math("abs", (cast(value, FLOAT),), FLOAT))
+            case "floor" | "ceil" | "rint" | "fabs":
+                plain = {"rint": "round", "fabs": "abs"}.get(name, name)
+                return fold(ir.Math(plain, (cast(value, FLOAT),), FLOAT))
             case "abs" | "absolute":
                 type_ = number_type(value)
                 return fold(ir.Math("abs", (cast(value, type_),), type_))

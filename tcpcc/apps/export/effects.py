@@ -52,25 +52,19 @@ class Effects:
 
     # Temporaries
 
-    def unassigned(self, type_: str) -> ir.Var:
+    def unassigned(self, type_: str, *, once: bool = True) -> ir.Var:
         """A temporary with a name of its own."""
         self._count += 1
         while f"t{self._count}" in self._taken:
             self._count += 1
-        variable = ir.Var(f"t{self._count}", type_, once=True)
+        variable = ir.Var(f"t{self._count}", type_, once=once)
         self.temporaries[variable.name] = type_
         return variable
 
-    def temporary(self, value: ir.Expression) -> ir.Var:
-        """A temporary with this value, assigned now and never again."""
-        variable = self.unassigned(value.type)
+    def temporary(self, value: ir.Expression, *, once: bool = True) -> ir.Var:
+        """A temporary with this value, assigned now; `once`: and never again."""
+        variable = self.unassigned(value.type, once=once)
         self.append(ir.Assign(variable, value))
-        return variable
-
-    def variable(self, value: ir.Expression) -> ir.Var:
-        """A temporary with this value that a branch assigns again."""
-        name = self.unassigned(value.type).name
-        self.append(ir.Assign(variable := ir.Var(name, value.type), value))
         return variable
 
     def simple(self, value: ir.Expression) -> ir.Expression:
@@ -150,7 +144,7 @@ def returns(block: ir.Block) -> bool:
     match block[-1:]:
         case [ir.If() as last]:
             return returns(last.yes) and returns(last.no)
-        case [ir.Loop() as last]:
+        case [ir.While(test=None) as last]:
             return ir.Leave("break") not in ir.walk(last.body)
         case [ir.Return()]:
             return True

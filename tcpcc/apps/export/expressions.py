@@ -10,13 +10,13 @@ from functools import partial
 
 from tcpcc.apps.export import ir
 from tcpcc.apps.export.effects import Effects
-from tcpcc.apps.export.folding import fold
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE
 from tcpcc.apps.export.operators import (
     BINARY,
     COMPARE,
     cast,
     compared,
+    fold,
     joined,
     number_type,
     opposite,
@@ -260,7 +260,7 @@ class Expressions(ABC):
         self, word: str, first: ir.Expression, block: ir.Block, second: ir.Expression
     ) -> ir.Var:
         """`first`; but if it does not decide, the block is executed and the result is `second`."""
-        result = self.out.variable(cast(first, second.type))
+        result = self.out.temporary(cast(first, second.type), once=False)
         undecided = truth(result) if word == "and" else opposite(truth(result))
         self.out.append(ir.If(undecided, [*block, ir.Assign(result, second)], []))
         return ir.Var(result.name, result.type, once=True)
@@ -305,7 +305,7 @@ class Expressions(ABC):
         yes, no = (cast(value, type_) for value in values)
         if not any(blocks):
             return fold(ir.Select(test, yes, no, type_))
-        result = self.out.variable(cast(ir.Const(0, INT), type_))
+        result = self.out.temporary(cast(ir.Const(0, INT), type_), once=False)
         for block, value in zip(blocks, (yes, no), strict=True):
             block.append(ir.Assign(result, value))
         self.out.append(ir.If(test, *blocks))

@@ -9,9 +9,10 @@ draft-cheng-iccrg-delivery-rate-estimation. The text is in ``userspace/glue.h`` 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from tcpcc.apps.export.handwritten_c import text_of
+from tcpcc.controllers.controller import Controller
 
 #: Statement for each field of the sample that the rules may read.
 FIELDS = {
@@ -54,19 +55,15 @@ FIELDS = {
 
 
 def sources(
-    prefix: str, licence: str, rules: Collection[str], fields: Collection[str],
-    state: Mapping[str, object], own: bool, every_ack: bool,
-) -> dict[str, str]:  # fmt: skip
-    """The files of the glue: name -> text.
-
-    Args:
-        prefix: of the names in C.
-        licence: line.
-        rules: that the controller has.
-        fields: of the sample that the rules read.
-        state: the controller's state variables.
-        own, every_ack: as in `Controller`.
-    """
+    controller: Controller,
+    prefix: str,
+    licence: str,
+    rules: Collection[str],
+    fields: Collection[str],
+) -> dict[str, str]:
+    """The files of the glue, name -> text, for the rules that the controller has and the fields of
+    the sample that they read."""
+    state, every_ack = controller.state, controller.every_ack
 
     def call(rule: str, indent: int = 4) -> str:
         if rule not in rules:
@@ -118,17 +115,16 @@ def sources(
     if {"on_start", "on_open"} & set(rules):
         start = f"    struct {prefix}_sample a = sample(g, 0.0);\n"
         start += call("on_start") + f"    g->state.cwnd = window / size;\n{call('on_open')}"
-    undo = "" if own else (
+    undo = "" if controller.window == "own" else (
         "    g->state.cwnd = fmax(g->state.cwnd, g->cwnd_before);\n"
         "    g->state.ssthresh = g->ssthresh_before;\n"
     )  # fmt: skip
     ack = call("on_ack")
-    round_ = "" if every_ack else "g->phase != 1.0"
     if not every_ack and ack:
         ack = "    if (g->phase != 1.0)\n    " + ack
     on_round = call("on_round", 8)
-    if round_ and on_round:
-        on_round = f"        if ({round_})\n    " + on_round
+    if not every_ack and on_round:
+        on_round = "        if (g->phase != 1.0)\n    " + on_round
     assignments = assignments.rstrip("\n") or "    a.none = 0.0;"
     filled = {
         "LICENCE": licence, "G": prefix.upper(), "FIELDS": assignments,

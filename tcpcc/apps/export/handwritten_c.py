@@ -13,7 +13,6 @@ FOLDER = Path(__file__).parent
 
 @cache
 def text_of(name: str) -> str:
-    """The text of a file."""
     file = FOLDER / name
     if not file.is_file():
         raise ScenarioError(f"export: {name} is missing from this installation")

@@ -7,9 +7,9 @@ in the order in which Python makes it. Types are "float", "int", "bool" and "non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 FLOAT, INT, BOOL, NONE = "float", "int", "bool", "none"
 
@@ -220,17 +220,10 @@ class If:
 
 
 @dataclass
-class Loop:
-    """Repeats `body` until it breaks or returns."""
-
-    body: Block
-
-
-@dataclass
 class While:
-    """Repeats `body` while `test` holds."""
+    """Repeats `body` while `test` holds; None: until it breaks or returns."""
 
-    test: Expression
+    test: Expression | None
     body: Block
 
 
@@ -260,7 +253,7 @@ class Return:
 
 
 Place = Var | Field | Element
-Statement = Assign | Do | If | Loop | While | For | Leave | Return
+Statement = Assign | Do | If | While | For | Leave | Return
 Block = list[Statement]
 Node = Argument | Statement
 
@@ -309,15 +302,8 @@ def parts(node: Node) -> Iterator[Node]:
     """The expressions and statements directly inside a node; functions are not entered."""
     for field_ in fields(node):
         value = getattr(node, field_.name)
-        yield from (part for part in _several(value) if _is_node(part))
-
-
-def _several(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-def _is_node(value: object) -> TypeGuard[Node]:
-    return isinstance(value, Node)
+        several = value if isinstance(value, list | tuple) else (value,)
+        yield from (part for part in several if isinstance(part, Node))
 
 
 def walk(node: Node | Block) -> Iterator[Node]:
@@ -335,8 +321,8 @@ def replaced(node: Any, change: Callable[[Any], Any]) -> Any:
         value = getattr(node, field_.name)
         if isinstance(value, tuple):
             changes[field_.name] = tuple(
-                replaced(part, change) if _is_node(part) else part for part in value
+                replaced(part, change) if isinstance(part, Node) else part for part in value
             )
-        elif _is_node(value):
+        elif isinstance(value, Node):
             changes[field_.name] = replaced(value, change)
     return change(replace(node, **changes) if changes else node)

@@ -11,13 +11,13 @@ import textwrap
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tcpcc.apps.export.c_writer import Writer, bits, member
+from tcpcc.apps.export.c_writer import Writer, bits
 from tcpcc.apps.export.handwritten_c import functions_of, text_of
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE
 from tcpcc.apps.export.translate import translate
-from tcpcc.apps.export.userspace_c import declared, head, identifier, initial
+from tcpcc.apps.export.userspace_c import declared, head, identifier, initial, state_members
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
-from tcpcc.controllers.controller import WINDOW, Controller
+from tcpcc.controllers.controller import Controller
 from tcpcc.engine.streams import STREAM_FIELDS
 from tcpcc.errors import ScenarioError
 
@@ -79,19 +79,10 @@ class Linux:
     by_name = True
     missing: Mapping[str, str] = MISSING
     types: Mapping[str, str] = MappingProxyType(
-        {
-            FLOAT: "f64",
-            INT: "s64",
-            BOOL: "int",
-            NONE: "int",
-            "bits": "u64",
-        }
+        {FLOAT: "f64", INT: "s64", BOOL: "int", NONE: "int", "bits": "u64"}
     )
     soft = True
-    bounded_loops = True
-    null_checks = True
-    most_arguments = 5
-    global_helpers = True
+    verified = True
 
     def __init__(self, prefix: str, values: Mapping[str, float]) -> None:
         self.prefix = prefix
@@ -112,37 +103,29 @@ class Linux:
 
 def check(controller: Controller) -> None:
     """Refuse what the kernel cannot have, whatever the rules say."""
-    if controller.header:
-        raise ScenarioError(
-            f"controller {controller.name!r}: header = {dict(controller.header)}: packets of"
-            " Linux have no fields for it: cannot be exported to BPF"
-        )
-    if controller.stamps:
-        raise ScenarioError(
-            f"controller {controller.name!r}: stamps = {dict(controller.stamps)}: the kernel cannot"
-            " store a value of a rule with a packet: cannot be exported to BPF"
-        )
-    if controller.on_send:
-        raise ScenarioError(
-            f"controller {controller.name!r}: on_send: tcp_congestion_ops of Linux has no call for"
-            " each packet sent: cannot be exported to BPF"
-        )
+    header, stamps, why = dict(controller.header), dict(controller.stamps), ""
+    if header:
+        why = f"header = {header}: packets of Linux have no fields for it"
+    elif stamps:
+        why = f"stamps = {stamps}: the kernel cannot store a value of a rule with a packet"
+    elif controller.on_send:
+        why = "on_send: tcp_congestion_ops of Linux has no call for each packet sent"
+    if why:
+        raise ScenarioError(f"controller {controller.name!r}: {why}: cannot be exported to BPF")
 
 
 def rules(controller: Controller, values: Mapping[str, float]) -> str:
     """The rules of a controller as BPF C, without the arithmetic and the runtime.
 
-    Args:
-        controller: whose rules to write.
-        values: all parameters, which are constants in the text.
+    The values of all parameters are constants in the text.
 
     Raises:
         ScenarioError: what the kernel cannot have; one line.
     """
     check(controller)
-    dialect = Linux(identifier(controller.name), values)
-    program = translate(controller, dialect)
-    writer = Writer(program, dialect)
+    target = Linux(identifier(controller.name), values)
+    program = translate(controller, target)
+    writer = Writer(program, target)
     functions = [writer.function(function) for function in program.functions]
     small = functions_of("bpf/helpers.bpf.h").items()
     needed = [text for name, text in small if name.removeprefix("rule_") in writer.helpers]
@@ -165,11 +148,7 @@ def _features(controller: Controller) -> str:
 
 
 def _records(controller: Controller) -> str:
-    state = [declared(f"f64 {n};", u, d) for n, (_, u, d) in WINDOW.items()]
-    for name, variable in controller.state.items():
-        size = f"[{variable.size}]" if variable.size > 1 else ""
-        kind = "s64" if variable.kind is int else "f64"
-        state.append(declared(f"{kind} {member(name)}{size};", variable.unit, variable.meaning))
+    state = state_members(controller, Linux.types)
     if controller.chance:
         state += [f"    s64 {name};" for name, _ in STREAM_FIELDS]
     sample = [

@@ -119,9 +119,8 @@ def load(
     from tcpcc.apps.export import files
 
     (text,) = files(controller, "bpf", slow_start=slow_start, params=params).values()
-    wanted = default_name(controller if isinstance(controller, str) else controller.name)
-    if name is not None:
-        wanted = name
+    of_controller = default_name(controller if isinstance(controller, str) else controller.name)
+    wanted = of_controller if name is None else name
     if not re.fullmatch(r"[A-Za-z_]\w*", wanted, re.ASCII) or len(wanted) > LONGEST_NAME:
         raise ScenarioError(
             f"name = {wanted!r}: must have at most {LONGEST_NAME} letters, digits and _, and not"
@@ -137,12 +136,7 @@ def install(source: Path, name: str, *flags: str) -> str:
     """Compile a file of BPF C and load the congestion control `name` that it defines.
 
     Args:
-        source: the file.
-        name: name of the congestion control.
         *flags: further flags of clang.
-
-    Returns:
-        The name.
 
     Raises:
         KernelError, ScenarioError: as `load`.
@@ -265,20 +259,16 @@ def _programs(name: str | None = None) -> dict[str, dict[str, int]]:
 
 
 def _json(*arguments: str) -> list[dict[str, Any]]:
-    document = json.loads(_told("-j", *arguments) or "[]")
-    return document if isinstance(document, list) else [document]
-
-
-def _told(*arguments: str) -> str:
     """The answer of bpftool."""
     if shutil.which("bpftool") is None:
         raise KernelError(f"needs bpftool ({HINTS['bpftool']})")
     if os.geteuid() != 0:
         raise KernelError("needs root, to see BPF programs")
-    done = _run(["bpftool", *arguments])
+    done = _run(["bpftool", "-j", *arguments])
     if done.returncode != 0:
-        raise KernelError(f"bpftool {' '.join(arguments)}: {_reason(done)}")
-    return done.stdout
+        raise KernelError(f"bpftool -j {' '.join(arguments)}: {_reason(done)}")
+    document = json.loads(done.stdout or "[]")
+    return document if isinstance(document, list) else [document]
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ import builtins
 import inspect
 from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from tcpcc.apps.export.operators import unified
 from tcpcc.controllers.controller import SAMPLE as SAMPLE_FIELDS
 from tcpcc.errors import ScenarioError
 
+if TYPE_CHECKING:
+    from tcpcc.apps.export.translate import Translator
+
 
 class Target(Protocol):
-    """What the visitor must know of a target.
+    """What the translator and the writer must know of a target.
 
     Attributes:
         name: for messages ("C").
@@ -27,6 +30,12 @@ class Target(Protocol):
         by_name: an array argument is a variable of the state, known by name, not a pointer.
         constants: values of the parameters that are constants in the text; None: they are a record.
         missing: fields of the sample that it cannot fill -> why.
+        types: C's name of each type.
+        soft: floats are integers with the bits of a double; every operation is a call.
+        verified: the text passes the verifier of Linux. A loop has at most LOOP_LIMIT turns,
+            counted in an opaque variable; the text defines LOOP_LIMIT and LOOP_OPAQUE. A function
+            returns at once if a record is a null pointer. Functions are global and return a number;
+            those with more than five arguments are inlined.
     """
 
     name: str
@@ -34,26 +43,21 @@ class Target(Protocol):
     by_name: bool
     constants: Mapping[str, float] | None
     missing: Mapping[str, str]
+    types: Mapping[str, str]
+    soft: bool
+    verified: bool
 
+    def record(self, kind: str, written: bool) -> str:
+        """C's type of a pointer to a record, with a space or a star at the end."""
 
-class Rules(Protocol):
-    """The rules of a controller that are being translated.
+    def rule(self, name: str) -> str:
+        """Name of the function of a rule."""
 
-    Attributes:
-        target: what they are translated for.
-        state: type of each variable of the state.
-        sample_written: a rule assigns to the sample.
-    """
+    def helper(self, name: str) -> str:
+        """Name of the function of a helper."""
 
-    target: Target
-    state: dict[str, str | ir.Array]
-    sample_written: bool
-
-    def function(self, function: FunctionType, kinds: tuple[ir.Kind, ...]) -> ir.Function:
-        """The translation of a function that is called."""
-
-    def error(self, function: FunctionType, node: ast.AST, text: str) -> ScenarioError:
-        """The error of this text, with the line of `node`."""
+    def small(self, name: str) -> str:
+        """Name of one of the small functions that a text may need."""
 
 
 class Scope:
@@ -70,7 +74,7 @@ class Scope:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: Translator,
         function: FunctionType,
         node: ast.FunctionDef,
         kinds: Sequence[ir.Kind],
@@ -238,7 +242,6 @@ class Scope:
         return ir.Table(node.id, numbers, ir.Array(type_, len(numbers)))
 
     def named_array(self, name: str, array: ir.AnyArray, node: ast.Assign) -> None:
-        """Gives an array another name."""
         if len(self.stored(name)) > 1 or name in self.arguments or len(node.targets) > 1:
             raise self.error(node, f"more than one value for {name}, an array")
         self.arrays[name] = array

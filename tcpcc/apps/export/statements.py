@@ -145,11 +145,11 @@ class Statements(Calls):
             test = self.out.inlined(self.condition(node.test))
         if before:
             leave = ir.If(opposite(test), [ir.Leave("break")], [])
-            self.out.append(ir.Loop([*before, leave, *self._looped(node.body)]))
+            self.out.append(ir.While(None, [*before, leave, *self._looped(node.body)]))
         elif not isinstance(test, ir.Const):
             self.out.append(ir.While(test, self._looped(node.body)))
         elif test.value:
-            self.out.append(ir.Loop(self._looped(node.body)))
+            self.out.append(ir.While(None, self._looped(node.body)))
 
     def _looped(self, nodes: list[ast.stmt]) -> ir.Block:
         """The body of a loop that C has too, so that it may break and continue."""
@@ -160,7 +160,7 @@ class Statements(Calls):
 
     def _for(self, node: ast.For) -> None:
         match node:
-            case ast.For(iter=ast.Call() as call) if self._called(call) is range:
+            case ast.For(iter=ast.Call() as call) if self.scope.global_or_none(call.func) is range:
                 self._for_range(node, call)
                 return
             case ast.For(target=ast.Name(id=name)):
@@ -176,9 +176,6 @@ class Statements(Calls):
             self._bind(node.target, item)
             self._statements(node.body)
             self._copies -= 1
-
-    def _called(self, call: ast.Call) -> object:
-        return self.scope.global_or_none(call.func)
 
     def _for_array(self, node: ast.For, name: str, array: ir.AnyArray) -> None:
         """A loop over an array or a tuple of numbers, by a counter."""
@@ -235,7 +232,7 @@ class Statements(Calls):
                 for i in range(array.type.size)
             ]
         if isinstance(node, ast.Call) and not node.keywords:
-            function = self._called(node)
+            function = self.scope.global_or_none(node.func)
             if function is enumerate and len(node.args) == 1:
                 items = self._items(node.args[0])
                 return [(ir.Const(i, INT), item) for i, item in enumerate(items)]

@@ -37,14 +37,20 @@ def translate(controller: Controller, target: Target) -> ir.Program:
             f"controller {controller.name!r}: coupled = True: exported code sees only one flow:"
             f" cannot be exported to {target.name}"
         )
-    first = _Translator(controller, target, sample_written=False)
     try:
-        return first.program()
+        return Translator(controller, target, sample_written=False).program()
     except SampleWrittenError:
-        return _Translator(controller, target, sample_written=True).program()
+        return Translator(controller, target, sample_written=True).program()
 
 
-class _Translator:
+class Translator:
+    """The rules of a controller that are being translated.
+
+    Attributes:
+        state: type of each variable of the state.
+        sample_written: a rule assigns to the sample.
+    """
+
     def __init__(self, controller: Controller, target: Target, *, sample_written: bool) -> None:
         self.controller, self.target = controller, target
         self.sample_written = sample_written
@@ -76,7 +82,6 @@ class _Translator:
         return ir.Program(list(used), rules)
 
     def function(self, function: FunctionType, kinds: tuple[ir.Kind, ...]) -> ir.Function:
-        """The function for arguments of these types."""
         key = (function, kinds)
         if key not in self.translated:
             node = definition(function)

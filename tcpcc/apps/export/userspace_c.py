@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import tcpcc
 from tcpcc.apps.export import glue, ir
-from tcpcc.apps.export.c_writer import Writer, literal, member
+from tcpcc.apps.export.c_writer import Writer, in_comment, literal, member
 from tcpcc.apps.export.calls import MATH_H
 from tcpcc.apps.export.handwritten_c import functions_of
 from tcpcc.apps.export.ir import BOOL, FLOAT, INT, NONE, SAMPLE, STATE
@@ -28,19 +28,10 @@ class C:
     constants: Mapping[str, float] | None = None
     missing: Mapping[str, str] = MappingProxyType({})
     types: Mapping[str, str] = MappingProxyType(
-        {
-            FLOAT: "double",
-            INT: "int64_t",
-            BOOL: "int",
-            NONE: "void",
-            "bits": "uint64_t",
-        }
+        {FLOAT: "double", INT: "int64_t", BOOL: "int", NONE: "void", "bits": "uint64_t"}
     )
     soft = False
-    bounded_loops = False
-    null_checks = False
-    most_arguments = 127
-    global_helpers = False
+    verified = False
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -68,36 +59,29 @@ def identifier(name: str) -> str:
 def sources(
     controller: Controller, values: Mapping[str, float], with_glue: bool = False
 ) -> dict[str, str]:
-    """The files of a controller in C: name -> text.
-
-    Args:
-        controller: whose rules to write.
-        values: the parameters' default values in C.
-        with_glue: write NAME_glue.h and NAME_glue.c, too.
+    """The files of a controller in C: name -> text; `values` are the parameters' defaults there.
 
     Raises:
         ScenarioError: a rule that C cannot have; one line with its name and the line of its file.
     """
     prefix = identifier(controller.name)
-    dialect = C(prefix)
-    program = translate(controller, dialect)
-    writer = Writer(program, dialect)
+    target = C(prefix)
+    program = translate(controller, target)
+    writer = Writer(program, target)
     functions = [writer.function(function) for function in program.functions]
     extra = {}
     if with_glue:
-        extra = glue.sources(
-            prefix, LICENCE, program.rules, _read(writer), controller.state,
-            controller.window == "own", controller.every_ack,
-        )  # fmt: skip
+        extra = glue.sources(controller, prefix, LICENCE, program.rules, _read(writer))
     small = functions_of("userspace/helpers.c")
     needed = [text for name, text in small.items() if name in writer.helpers]
+    constants = "\n".join(writer.constants.values())
     return {
         f"{prefix}.h": _header(controller, prefix, values, writer),
         f"{prefix}.c": "\n\n".join(
             [
                 f"/* {LICENCE} */\n/* {_title(controller)} */",
                 f'#include <math.h>\n#include <stdint.h>\n\n#include "{prefix}.h"',
-                *("\n".join(lines) for lines in [list(writer.constants.values())] if lines),
+                *([constants] if constants else []),
                 *needed,
                 _defaults(prefix, controller, values),
                 _start(prefix, controller),
@@ -132,8 +116,7 @@ def head(controller: Controller, *notes: str) -> str:
     lines = [_title(controller), ""]
     if controller.source:
         lines += [f"Source: {controller.source}.", ""]
-    lines += [*notes]
-    comment = ["/*", *(f" * {line}".rstrip() for line in lines), " */"]
+    comment = ["/*", *(f" * {line}".rstrip() for line in (*lines, *notes)), " */"]
     return "\n".join([f"/* {LICENCE} */", *comment])
 
 
@@ -186,13 +169,6 @@ def _calling(controller: Controller, writer: Writer) -> list[str]:
     return ["", *textwrap.wrap(" ".join(text), 95)]
 
 
-def plain_names(text: str) -> str:
-    """A comment with values in place of names that exist only in Python."""
-    for name, value in PYTHON_NAMES.items():
-        text = text.replace(name, value)
-    return text
-
-
 PYTHON_NAMES = {
     "at most `abc_limit` per ACK (RFC 3465, 2.3)": "at most 1 per ACK (RFC 3465, 2.3; Linux: all)",
     "(`Transport.gso_time`, `gso_segments`)": "(Linux: those of 1/1024 s, at least 2; else 1)",
@@ -200,23 +176,22 @@ PYTHON_NAMES = {
     "With `every_ack` srtt": "If on_ack is called in recovery, srtt",
     "(as in ns-2)": "",
 }
-"""Settings of the simulated transport, with their default values."""
+"""Names that exist only in Python -> what comments say: the default values of the simulated
+transport."""
 
 
 def _about(unit: str, doc: str) -> str:
-    text = f"{unit}: {doc}" if unit and doc else unit or doc
-    return plain_names(" ".join(text.split())).replace("*/", "* /").replace("``", "")
+    text = " ".join(": ".join(filter(None, (unit, doc))).split())
+    for name, value in PYTHON_NAMES.items():
+        text = text.replace(name, value)
+    return in_comment(text)
 
 
 def _header(
     controller: Controller, prefix: str, values: Mapping[str, float], writer: Writer
 ) -> str:
     used = _read(writer)
-    state = [declared(f"double {n};", u, d) for n, (_, u, d) in WINDOW.items()]
-    for name, variable in controller.state.items():
-        size = f"[{variable.size}]" if variable.size > 1 else ""
-        kind = "int64_t" if variable.kind is int else "double"
-        state.append(declared(f"{kind} {member(name)}{size};", variable.unit, variable.meaning))
+    state = state_members(controller, C.types)
     if controller.chance:
         low = f"1 to {M1 - 1}; mrg3 to mrg5: 1 to {M2 - 1}"
         state.append(f"    /* Random numbers, MRG32k3a: set all six for another stream ({low}). */")
@@ -253,6 +228,16 @@ def _header(
             "",
         ]
     )  # fmt: skip
+
+
+def state_members(controller: Controller, types: Mapping[str, str]) -> list[str]:
+    """The declared variables of the state, without those of random numbers."""
+    members = [declared(f"{types[FLOAT]} {n};", u, d) for n, (_, u, d) in WINDOW.items()]
+    for name, variable in controller.state.items():
+        size = f"[{variable.size}]" if variable.size > 1 else ""
+        line = f"{types[INT if variable.kind is int else FLOAT]} {member(name)}{size};"
+        members.append(declared(line, variable.unit, variable.meaning))
+    return members
 
 
 def declared(line: str, unit: str, doc: str) -> str:

@@ -63,9 +63,7 @@ class _Episode:
         names = [flow.name for flow in self.sim.world.resolved.flows]
         self._numbers = {agent: names.index(agent) for agent in agents}
         self.hands = {
-            agent: Hand(
-                self.sim.flow(agent), act, _capacity(self.sim, number), _room(self.sim, number)
-            )
+            agent: Hand(self.sim.flow(agent), act, *_limits(self.sim, number))
             for agent, number in self._numbers.items()
         }
         while not all(hand.flow.rtt > 0 for hand in self.hands.values()) and self.going:
@@ -92,20 +90,17 @@ class _Episode:
         self.intervals = {name: hand.interval(width) for name, hand in self.hands.items()}
 
 
+def _begun(episode: _Episode | None, call: str = "step") -> _Episode:
+    if episode is None:
+        raise ScenarioError(f"{call}: call reset first")
+    return episode
+
+
 def _handed_over(flow: Flow | CBR) -> Flow:
     """The flow with the agent's controller."""
     if isinstance(flow, CBR):
         raise ScenarioError(f"flow {flow.name!r}: is a CBR source; an agent needs a Flow")
-    settings = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
-    return Flow(AGENT, **settings)
-
-
-def _capacity(sim: CompiledSimulation, number: int) -> float:
-    """Packets per second of the slowest link on a flow's path."""
-    resolved = sim.world.resolved
-    flow = resolved.flows[number]
-    rates = [resolved.links[k].rate for k in flow.forward]
-    return min(rates) / (8 * flow.spec.packet_size)
+    return flow.replace(controller=AGENT, params=())
 
 
 ROOM = 4.0
@@ -115,29 +110,29 @@ packets are dropped, and each costs time."""
 ENDLESS = 10.0
 """BDPs that count as the room of an unlimited buffer."""
 
+LEAST_ROOM = 20.0
+"""packets, also on the smallest path."""
 
-def _room(sim: CompiledSimulation, number: int) -> float:
-    """Largest window of a flow, packets."""
+
+def _limits(sim: CompiledSimulation, number: int) -> tuple[float, float]:
+    """Packets per second of the slowest link on a flow's path, and its largest window."""
     resolved = sim.world.resolved
     flow = resolved.flows[number]
     bits, there = 8.0 * flow.spec.packet_size, [resolved.links[k] for k in flow.forward]
     rates = [link.rate for link in there]
+    capacity = min(rates) / bits
     rates += [c.spec.rate for c in resolved.changes if c.link in flow.forward and c.spec.rate]
     rtt = sum(link.delay for link in there) + sum(resolved.links[k].delay for k in flow.reverse)
     limited = [rate for rate in rates if math.isfinite(rate)]
     if not limited:
-        return MOST
+        return capacity, MOST
     bdp = max(limited) * rtt / bits
     room = bdp
     for link in there:
         if math.isfinite(link.rate):
             packets = link.buffer * (1.0 if link.buffer_unit == "packets" else 8.0 / bits)
             room += min(packets, ENDLESS * max(bdp, 10.0))
-    return min(max(ROOM * room, LEAST_ROOM), MOST)
-
-
-LEAST_ROOM = 20.0
-"""packets, also on the smallest path."""
+    return capacity, min(max(ROOM * room, LEAST_ROOM), MOST)
 
 
 def _interval(every: str | float) -> str | float:
@@ -182,7 +177,7 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
     def step(
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        episode = self._running()
+        episode = _begun(self._episode)
         episode.hands[self._agent].carry_out(float(np.asarray(action).ravel()[0]))
         episode.step()
         reward = float(self._reward(episode.intervals[self._agent]))
@@ -191,18 +186,13 @@ class Congestion(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     def result(self) -> Run:
         """The record of the episode so far."""
-        return self._running().sim.result()
-
-    def _running(self) -> _Episode:
-        if self._episode is None:
-            raise ScenarioError("step: call reset first")
-        return self._episode
+        return _begun(self._episode).sim.result()
 
     def _observation(self) -> NDArray[np.float32]:
-        return observed(self._observe, self._running().intervals[self._agent])
+        return observed(self._observe, _begun(self._episode).intervals[self._agent])
 
     def _info(self) -> dict[str, Any]:
-        episode = self._running()
+        episode = _begun(self._episode)
         return {"time": episode.sim.now, **vars(episode.intervals[self._agent])}
 
 
@@ -243,9 +233,7 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
         return self._observation(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, NDArray[np.float32]]) -> tuple[Any, ...]:
-        if self._episode is None:
-            raise ScenarioError("step: call reset first")
-        episode = self._episode
+        episode = _begun(self._episode)
         for agent, action in actions.items():
             episode.hands[agent].carry_out(float(np.asarray(action).ravel()[0]))
         episode.step()
@@ -259,13 +247,11 @@ class Agents(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
 
     def result(self) -> Run:
         """The record of the episode so far."""
-        if self._episode is None:
-            raise ScenarioError("result: call reset first")
-        return self._episode.sim.result()
+        return _begun(self._episode, "result").sim.result()
 
     def _observation(self) -> dict[str, NDArray[np.float32]]:
-        assert self._episode is not None
-        return {a: observed(self._observe, self._episode.intervals[a]) for a in self.agents}
+        intervals = _begun(self._episode).intervals
+        return {a: observed(self._observe, intervals[a]) for a in self.agents}
 
 
 def make(scenario: Spec, agent: str = "agent", **settings: Any) -> Congestion:

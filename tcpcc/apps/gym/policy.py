@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tcpcc.controllers import Controller
 from tcpcc.definition import Param, State, register
 from tcpcc.errors import ScenarioError, whole
-from tcpcc.scenario import CBR, Flow, Scenario
+from tcpcc.scenario import Flow, Scenario
 from tcpcc.sweeps import sweep
 
 if TYPE_CHECKING:
@@ -185,11 +185,10 @@ def _with(
 ) -> Scenario:
     """The scenario with the policy in the agents' flows."""
     params = dict(zip(WEIGHTS, map(float, weights), strict=True))
-    flows: list[Flow | CBR] = []
-    for flow in scenario.flows:
-        if flow.name in agents and isinstance(flow, Flow):
-            settings = {k: v for k, v in flow.given().items() if k not in ("controller", "params")}
-            flows.append(Flow(rule, params=params, **settings))
-        else:
-            flows.append(flow)
+    flows = [
+        flow.replace(controller=rule, params=params)
+        if flow.name in agents and isinstance(flow, Flow)
+        else flow
+        for flow in scenario.flows
+    ]
     return scenario.replace(flows=flows)

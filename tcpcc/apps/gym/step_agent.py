@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tcpcc.controllers import Controller
 from tcpcc.definition import State
-from tcpcc.errors import refuse, unknown
+from tcpcc.errors import one_of, refuse
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.live_flow import LiveFlow
@@ -38,13 +38,11 @@ AGENT = Controller(
 """The controller of a flow that an agent controls. It does not react to losses by itself."""
 
 
-def _window(now: Interval) -> float:
-    return math.log2(max(now.cwnd, LEAST))
-
-
 #: Observations by name: meaning, least and largest value, and the value of an interval.
 OBSERVATIONS: dict[str, tuple[str, float, float, Callable[[Interval], float]]] = {
-    "cwnd": ("log2 of the window in packets", 0.0, 20.0, lambda now: _window(now)),
+    "cwnd": (
+        "log2 of the window in packets", 0.0, 20.0, lambda now: math.log2(max(now.cwnd, LEAST))
+    ),
     "rtt": ("smoothed RTT over the smallest one", 1.0, 100.0, lambda now: now.rtt_ratio),
     "rtt_change": (
         "change of the smoothed RTT over the smallest one", -10.0, 10.0,
@@ -105,22 +103,16 @@ REWARDS: dict[str, Callable[[Interval], float]] = {"power": power, "throughput":
 
 def reward_of(reward: str | Callable[[Interval], float]) -> Callable[[Interval], float]:
     """A reward by its name, or as given."""
-    if callable(reward):
-        return reward
-    if reward not in REWARDS:
-        raise unknown("reward", reward, REWARDS)
-    return REWARDS[reward]
+    return reward if callable(reward) else REWARDS[one_of("reward", reward, known=REWARDS)]
 
 
 def checked(observe: Sequence[str], act: str) -> tuple[str, ...]:
     """The names of observations, if these and the action are known."""
     for name in observe:
-        if name not in OBSERVATIONS:
-            raise unknown("observation", name, OBSERVATIONS)
+        one_of("observation", name, known=OBSERVATIONS)
     if not observe:
         raise refuse("observe", list(observe), f"one or more of {', '.join(OBSERVATIONS)}")
-    if act not in ACTIONS:
-        raise unknown("action", act, ACTIONS)
+    one_of("action", act, known=ACTIONS)
     return tuple(observe)
 
 
@@ -147,7 +139,7 @@ class Hand:
     _sent: int = 0
     _retransmitted: int = 0
     _ratio: float = 1.0
-    _top: float = field(default=1e-9)
+    _top: float = 1e-9
 
     def interval(self, seconds: float) -> Interval:
         """The interval of `seconds` that ends now."""

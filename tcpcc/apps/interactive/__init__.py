@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tcpcc.errors import ScenarioError, TcpccError
-from tcpcc.scenario import Scenario
+from tcpcc.scenario import Flow, Scenario
+from tcpcc.scenario.topologies import dumbbell
 
 if TYPE_CHECKING:
     from tcpcc.apps.interactive.explorer import Explorer
@@ -45,7 +46,8 @@ def explore(scenario: Scenario | Mapping[str, Scenario] | None = None) -> Explor
             raise
         raise TcpccError("explore needs ipywidgets: pip install 'tcpcc[notebook]'") from None
     if scenario is None:
-        scenario = _example()
+        net = dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
+        scenario = Scenario(net, [Flow("vegas"), Flow("reno", start=5)], duration=60)
     starts = {"scenario": scenario} if isinstance(scenario, Scenario) else scenario
     if (
         not isinstance(starts, Mapping)
@@ -54,11 +56,3 @@ def explore(scenario: Scenario | Mapping[str, Scenario] | None = None) -> Explor
     ):
         raise ScenarioError("scenario: must be a Scenario, or a mapping from names to scenarios")
     return Explorer(starts)
-
-
-def _example() -> Scenario:
-    from tcpcc.scenario import Flow
-    from tcpcc.scenario.topologies import dumbbell
-
-    net = dumbbell(rate="10 Mbps", delay="20 ms", buffer=50)
-    return Scenario(net, [Flow("vegas"), Flow("reno", start=5)], duration=60)

@@ -52,11 +52,7 @@ class Curve:
 
 
 def svg(runs: Mapping[str, Run]) -> str:
-    """Draw the runs of one scenario as SVG.
-
-    Args:
-        runs: runs by model.
-    """
+    """Draw the runs of one scenario, by model, as SVG."""
     duration = max(run.duration for run in runs.values())
     panels = list(_panels(runs))
     legend, room = _legend(panels[0][1])
@@ -77,10 +73,12 @@ def _panels(runs: Mapping[str, Run]) -> Iterator[tuple[str, list[Curve]]]:
     scale, unit = plots.rate_unit(2 * max(float(run.throughput().max()) for run in runs.values()))
     windows, rates, queues = [], [], []
     for model, run in runs.items():
-        middles, series = _rates(run)
+        series = run.throughput_series(run.duration / 200)
+        ends = series["time"].values
+        middles = ends - np.diff(ends, prepend=0.0) / 2
         for label, colour, columns in groups(run, model):
             times, window = _mean(run, run.data["cwnd"].values[:, columns])
-            rate = series[:, columns].mean(axis=1) / scale
+            rate = series.values[:, columns].mean(axis=1) / scale
             windows.append(Curve(label, model, colour, times, window))
             rates.append(Curve(label, model, colour, middles, rate))
         if run.links:
@@ -168,12 +166,6 @@ def _ticks(top: float, most: int) -> list[float]:
     size = 10 ** math.floor(math.log10(top / most))
     step = next(k * size for k in (1, 2, 5, 10) if k * size >= top / most)
     return [step * k for k in range(int(top / step * 1.0001) + 1)]
-
-
-def _rates(run: Run) -> tuple[NDArray[Any], NDArray[Any]]:
-    series = run.throughput_series(run.duration / 200)
-    times = series["time"].values
-    return times - np.diff(times, prepend=0.0) / 2, series.values
 
 
 def _mean(run: Run, values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -126,11 +126,8 @@ class Explorer(w.HBox):
         self.rtt = w.FloatSlider(
             min=0.1, max=500, step=0.1, description="Base RTT (ms)", readout_format=".1f", **look
         )
-        own = {
-            "style": NARROW,
-            "layout": w.Layout(width="22em"),
-        }  # hidden if the buffer is unlimited
-        self.buffer = w.BoundedFloatText(min=1, max=1e9, **own)
+        hideable = w.Layout(width="22em")  # if the buffer is unlimited
+        self.buffer = w.BoundedFloatText(min=1, max=1e9, style=NARROW, layout=hideable)
         self.queue = w.Dropdown(options=sorted(QUEUES), description="Queue", **look)
         self.duration = w.BoundedFloatText(min=0.1, max=1e5, description="Duration (s)", **look)
         self.add = w.Button(description="Add a controller", icon="plus")

@@ -57,11 +57,7 @@ def base_rtt(scenario: Scenario) -> float:
 
 
 def setting_of(scenario: Scenario) -> Setting:
-    """The values of the controls for a scenario.
-
-    Raises:
-        ScenarioError: the scenario has no flow with a controller.
-    """
+    """The values of the controls for a scenario, which must have a flow with a controller."""
     groups = _groups(scenario)
     if not groups:
         raise ScenarioError("flows: at least one must have a controller to explore")

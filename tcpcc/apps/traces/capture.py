@@ -13,7 +13,7 @@ import mmap
 import struct
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +78,8 @@ class Packets:
     captured: Ints
     length: Ints
     interface: Ints
-    link_types: list[int] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
+    link_types: list[int]
+    names: list[str]
 
 
 def packets(path: str | Path, data: bytes, unread: Unread) -> Packets:
@@ -162,7 +162,7 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
     columns = _columns()
     types: list[int] = []
     names: list[str] = []
-    clocks: list[tuple[int, int, int]] = []  # ns per tick as a fraction, offset in ns
+    clocks: list[tuple[int, int]] = []  # ticks per s, offset in ns
     first, at, size, order, own = 0, 0, len(data), "<", False
     block, fixed = struct.Struct("<II"), struct.Struct("<IIIII")
     simple = freed = 0
@@ -191,8 +191,8 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
             interface, high, low, captured, whole = fixed.unpack_from(data, at + 8)
             if first + interface >= len(types) or at + 28 + captured > end:
                 raise TcpccError(f"{path}: packet {number}: damaged, or of an unknown interface")
-            ticks, divisor, offset = clocks[first + interface]
-            time = ((high << 32) + low) * ticks // divisor + offset
+            ticks_per_s, offset = clocks[first + interface]
+            time = ((high << 32) + low) * 10**9 // ticks_per_s + offset
             if not -(2**63) <= time < 2**63:
                 raise TcpccError(f"{path}: packet {number}: damaged, its time is {time} ns")
             row = (time, at + 28, captured, whole, first + interface)
@@ -207,7 +207,7 @@ def _pcapng(path: str | Path, data: bytes, unread: Unread) -> Packets:
             raw = options.get(RESOLUTION, b"\x06")[0]
             ticks_per_s = 2 ** (raw & 0x7F) if raw & 0x80 else 10**raw
             offset = struct.unpack(order + "q", options[OFFSET])[0] if OFFSET in options else 0
-            clocks.append((10**9, ticks_per_s, offset * 10**9))
+            clocks.append((ticks_per_s, offset * 10**9))
             types.append(struct.unpack_from(order + "H", data, at + 8)[0])
             names.append(options.get(NAME, b"").decode(errors="replace") if own else "")
         elif kind == SECTION:
@@ -227,9 +227,8 @@ def _options(data: bytes, at: int, end: int, order: str) -> dict[int, bytes]:
         code, length = struct.unpack_from(order + "HH", data, at)
         if code == 0:
             break
-        options[code] = data[at + 4 : at + 4 + length].rstrip(
-            b"\0" if code in (NAME, PROGRAM) else b""
-        )
+        value = data[at + 4 : at + 4 + length]
+        options[code] = value.rstrip(b"\0") if code in (NAME, PROGRAM) else value
         at += 4 + length + -length % 4
     return options
 
@@ -357,14 +356,8 @@ def segments(path: str | Path, data: bytes, unread: Unread) -> Segments:
 def _segments(
     read: _Bytes, packets: Packets, chunk: slice, tunnels: Counter[str]
 ) -> tuple[Segments, Ints]:
-    """The segments among some packets, with times in ns; and their endpoints' words.
-
-    Args:
-        read: the file.
-        packets: all packets.
-        chunk: which.
-        tunnels: counts packets whose headers lie deeper.
-    """
+    """The segments among the packets of a chunk, with times in ns; and their endpoints' words.
+    `tunnels` counts packets whose headers lie deeper."""
     start, captured, length = (
         column[chunk].astype(np.int64)
         for column in (packets.start, packets.captured, packets.length)
@@ -487,15 +480,11 @@ def _tcp_options(read: _Bytes, tcp: Ints, end: Ints) -> tuple[Ints, Ints, Ints, 
         matches = kind == 2
         mss[rows[matches]] = read(at[matches] + 2, 2)
         matches = (kind == 8) & (length == 10)
-        value[rows[matches]], echo[rows[matches]] = (
-            read(at[matches] + 2, 4),
-            read(at[matches] + 6, 4),
-        )
+        value[rows[matches]] = read(at[matches] + 2, 4)
+        echo[rows[matches]] = read(at[matches] + 6, 4)
         for k in range(4):
             matches = (kind == 5) & (length >= 10 + 8 * k)
-            low[rows[matches], k], high[rows[matches], k] = (
-                read(at[matches] + 2 + 8 * k, 4),
-                read(at[matches] + 6 + 8 * k, 4),
-            )
+            low[rows[matches], k] = read(at[matches] + 2 + 8 * k, 4)
+            high[rows[matches], k] = read(at[matches] + 6 + 8 * k, 4)
         at = at + length
     return mss, value, echo, low, high

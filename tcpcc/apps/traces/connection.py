@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import TcpccError, TraceWarning, positive, warn
 from tcpcc.results import Run
-from tcpcc.results.recording import EVENT_DTYPE, EVENTS, FORMAT, TRACED, VARIABLES, FlowSeries
+from tcpcc.results.recording import EVENT_DTYPE, EVENTS, FORMAT, TRACED, VARIABLES
 from tcpcc.scenario import units
 
 if TYPE_CHECKING:
@@ -39,17 +40,22 @@ MOST_BINS = 1e7
 LINK = "bottleneck"
 NOTHING: tuple[Any, Any] = ((), ())  # no samples
 
-SEND, RETRANSMIT, ACK, DUPACK, LOSS, TIMEOUT, DELIVER, DROP = range(len(EVENTS))
+
+class Kind(IntEnum):
+    """The events of a run, as numbers."""
+
+    SEND, RETRANSMIT, ACK, DUPACK, LOSS, TIMEOUT, DELIVER, DROP = range(len(EVENTS))
+
 
 NO_QUEUE = "a trace of an end host does not see the link's queue"
 NO_ACK_DROPS = "a trace of an end host does not see dropped ACKs"
 
 _BY_EVENT = {
-    "sent": (SEND, RETRANSMIT),
-    "retransmitted": (RETRANSMIT,),
-    "dropped": (DROP,),
+    "sent": (Kind.SEND, Kind.RETRANSMIT),
+    "retransmitted": (Kind.RETRANSMIT,),
+    "dropped": (Kind.DROP,),
 }
-_COUNTED = {"timeouts": TIMEOUT, "loss_events": LOSS}
+_COUNTED = {"timeouts": Kind.TIMEOUT, "loss_events": Kind.LOSS}
 
 
 @dataclass
@@ -79,7 +85,7 @@ class Connection:
     packet_size: float
     payload: float = math.nan
     missing: dict[str, str] = field(default_factory=dict)
-    delivered_by: tuple[int, ...] = (ACK,)
+    delivered_by: tuple[int, ...] = (Kind.ACK,)
     controller: str = "unknown"
     start: float = 0.0
     finished: float = math.nan
@@ -224,7 +230,7 @@ def run_of(
     ends = width * np.arange(1.0, max(math.ceil(length / width - 1e-9), 1) + 1)
     series = [_series(connection, ends) for connection in connections]
     values: dict[str, Any] = {
-        name: np.stack([connection[name] for connection in series], axis=-1) for name in FLOW_VALUES
+        name: np.stack([connection[name] for connection in series], axis=-1) for name in series[0]
     }
     values |= {
         "controller": np.array([connection.controller for connection in connections], dtype=str),
@@ -280,13 +286,6 @@ def _unique(connections: Sequence[Connection]) -> None:
             connection.name = f"{connection.name}#{counts[connection.name]}"
 
 
-FLOW_VALUES = [
-    name
-    for name in FlowSeries.__dataclass_fields__
-    if name not in ("base_rtt", "controller_states")
-]
-
-
 def _series(connection: Connection, ends: NDArray[np.float64]) -> dict[str, Any]:
     """The variables of `FlowSeries` of a connection, shape [time] or []."""
     event_kinds = connection.events["event"]
@@ -294,9 +293,8 @@ def _series(connection: Connection, ends: NDArray[np.float64]) -> dict[str, Any]
     result: dict[str, Any] = {}
     for name, kinds in (_BY_EVENT | {"delivered": connection.delivered_by}).items():
         chosen = np.isin(event_kinds, kinds)
-        result[name] = np.bincount(bins[chosen], connection.amounts[chosen], len(ends)).astype(
-            float
-        )
+        amounts = np.bincount(bins[chosen], connection.amounts[chosen], len(ends))
+        result[name] = amounts.astype(float)
     for name, (times, counted) in connection.counters.items():
         finite = np.isfinite(counted)
         so_far = np.interp(np.append(0.0, ends), times[finite], counted[finite])
@@ -321,14 +319,13 @@ def _last_values(
     moments, padded = np.asarray(times)[finite], np.append(math.nan, np.asarray(values)[finite])
     last = padded[np.searchsorted(moments, ends, side="right")]
     begins = np.append(0.0, ends[:-1])
-    lives = (
-        begins < connection.end if math.isnan(connection.finished) else ends < connection.finished
-    )
+    finished = connection.finished
+    lives = begins < connection.end if math.isnan(finished) else ends < finished
     return np.where(lives, last, math.nan)
 
 
 def _base_rtt(connection: Connection) -> float:
-    samples = np.asarray(connection.samples.get("rtt", ((), ()))[1], dtype=float)
+    samples = np.asarray(connection.samples.get("rtt", NOTHING)[1], dtype=float)
     if not math.isnan(connection.base_rtt) or not np.isfinite(samples).any():
         return connection.base_rtt
     return float(np.nanmin(samples))

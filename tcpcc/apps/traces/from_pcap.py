@@ -31,18 +31,7 @@ from numpy.typing import NDArray
 
 from tcpcc.apps.traces import capture
 from tcpcc.apps.traces.capture import FIN, SYN, Ints, Segments
-from tcpcc.apps.traces.connection import (
-    ACK,
-    DELIVER,
-    DUPACK,
-    LOSS,
-    RETRANSMIT,
-    SEND,
-    Connection,
-    Unread,
-    events_of,
-    run_of,
-)
+from tcpcc.apps.traces.connection import Connection, Kind, Unread, events_of, run_of
 from tcpcc.apps.traces.guard import guarded
 from tcpcc.errors import TcpccError, one_of, positive
 from tcpcc.results import Run
@@ -142,32 +131,28 @@ def _directions(table: Segments, rows: Ints) -> tuple[Segments, Segments]:
     return (first, other) if first.payload.sum() >= other.payload.sum() else (other, first)
 
 
-@dataclass
-class _Size:
-    payload: float
-    packet: float
-
-
-def _size(path: str | Path, out: Segments, back: Segments, packet_size: float | None) -> _Size:
+def _sizes(
+    path: str | Path, out: Segments, back: Segments, packet_size: float | None
+) -> tuple[float, float]:
     """Bytes of data in a full packet, and of the packet."""
     data = out.payload > 0
     header = float(np.bincount(out.header[data]).argmax())
     if packet_size is not None:
-        return _Size(packet_size - header, packet_size)
+        return packet_size - header, packet_size
     mss = np.append(out.mss, back.mss)
     if (mss > 0).any():
         largest = float(mss[mss > 0].min())
         stamps = 12.0 if (out.value[data] >= 0).any() else 0.0
         longest = out.payload[data & (out.payload <= largest)].max(initial=0)
         largest = max(largest - stamps, float(longest))
-        return _Size(largest, largest + header)
-    largest = float(out.payload.max())
-    if largest > LARGEST:
-        raise TcpccError(
-            f"{path}: packet_size: not known: no handshake, and segments of {largest:g} bytes,"
-            " which the host joined (offload): give packet_size="
-        )
-    return _Size(largest, largest + header)
+    else:
+        largest = float(out.payload.max())
+        if largest > LARGEST:
+            raise TcpccError(
+                f"{path}: packet_size: not known: no handshake, and segments of {largest:g} bytes,"
+                " which the host joined (offload): give packet_size="
+            )
+    return largest, largest + header
 
 
 def _unwrapped(numbers: Ints, base: int) -> Ints:
@@ -205,7 +190,7 @@ def _connection(
     last = int((places + out.payload)[closing][0]) if closing.size else None
     answers = (back.flags & capture.ACK) > 0
     acks = _of(back, answers, ("time", "ack", "flags", "window", "payload", "value", "sack"))
-    size = _size(path, out, back, packet_size)
+    payload, size = _sizes(path, out, back, packet_size)
     del places
     columns = ("time", "flags", "source", "target", "interface")
     out, back = (_of(segments, slice(None), columns) for segments in (out, back))
@@ -224,13 +209,13 @@ def _connection(
         if not acks.time.size:
             missing |= dict.fromkeys(("delivered", "rtt"), "the capture has no ACKs")
         del data, first, end, acks, echoed
-        events, amounts, samples = _sender(sent, acknowledged, size.payload, last)
+        events, amounts, samples = _sender(sent, acknowledged, payload, last)
     else:
         names = ("sent", "retransmitted", "loss_events")
         missing |= dict.fromkeys(names, AT_RECEIVER)
         del acks
-        events = events_of({"time": data.time, "event": DELIVER, "seq": first // size.payload})
-        amounts = _new(first, end) / size.payload
+        events = events_of({"time": data.time, "event": Kind.DELIVER, "seq": first // payload})
+        amounts = _new(first, end) / payload
         samples = {"rtt": echoed}
     if not samples["rtt"][0].size:
         missing.setdefault("rtt", "the capture has no RTT samples")
@@ -239,10 +224,10 @@ def _connection(
         events,
         amounts,
         samples,
-        size.packet,
-        size.payload,
+        size,
+        payload,
         missing=missing,
-        delivered_by=(ACK, DUPACK) if at == "sender" else (DELIVER,),
+        delivered_by=(Kind.ACK, Kind.DUPACK) if at == "sender" else (Kind.DELIVER,),
         controller=controller,
         start=start,
         finished=_finished(last, acknowledged),
@@ -441,20 +426,20 @@ def _sender(
     sent: _Sent, acknowledged: _Acks, payload: float, last: int | None
 ) -> tuple[NDArray[Any], Floats, dict[str, tuple[Floats, Floats]]]:
     """Events, amounts and samples of a capture at the sender; `last` is the number of the FIN."""
-    kinds = np.where(sent.again, RETRANSMIT, SEND)
+    kinds = np.where(sent.again, Kind.RETRANSMIT, Kind.SEND)
     total = acknowledged.delivered()
     if last is not None:
         total = np.minimum(total, last)  # the FIN has a number but is no byte
     top_acks = acknowledged.top
     fresh = np.diff(total, prepend=0).astype(float)
-    answers = np.where(acknowledged.duplicate, DUPACK, ACK)
+    answers = np.where(acknowledged.duplicate, Kind.DUPACK, Kind.ACK)
     reported = acknowledged.plain | (fresh > 0)
     losses = _losses(sent)
     columns: dict[str, tuple[Any, ...]] = {
         "time": (sent.time, acknowledged.time[reported], sent.time[losses]),
         "event": tuple(
             column.astype(np.int32)
-            for column in (kinds, answers[reported], np.full(len(losses), LOSS))
+            for column in (kinds, answers[reported], np.full(len(losses), Kind.LOSS))
         ),
         "start": (sent.first, top_acks[reported], sent.first[losses]),
         "bytes": ((sent.end - sent.first).astype(float), fresh[reported], np.zeros(len(losses))),
@@ -473,7 +458,7 @@ def _sender(
     del top
     moments, values = acknowledged.samples(sent)
     place = np.searchsorted(moments, time)
-    exact = np.isin(events["event"], (ACK, DUPACK)) & (place < len(moments))
+    exact = np.isin(events["event"], (Kind.ACK, Kind.DUPACK)) & (place < len(moments))
     exact[exact] = moments[place[exact]] == time[exact]
     events["value"][exact] = values[place[exact]]
     return events, amounts, {"rtt": (moments, values), "in_transit": (time, events["in_transit"])}

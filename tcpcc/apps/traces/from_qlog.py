@@ -53,10 +53,10 @@ def read_qlog(
     unread = Unread()
     traces = list(traces_of(path, unread))
     connections = [connections_of(trace, unread) for trace in traces]
-    shifts = offsets([connection.origin for connection in connections])
-    for trace, connection, offset in zip(traces, connections, shifts, strict=True):
+    shifts = offsets([origin for _, origin in connections])
+    for trace, (timed, _), offset in zip(traces, connections, shifts, strict=True):
         own = trace.head.get("tcpcc")
-        for name, events in connection.timed.items():
+        for name, events in timed.items():
             flow: Connection | None
             try:
                 if own is not None:

@@ -25,6 +25,7 @@ import io
 import json
 import math
 import re
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ SS = {
 """Name of `ss` -> field, and its unit in the struct's units (ss prints ms)."""
 
 ZERO = ("total_retrans", "bytes_retrans", "unacked")  # ss leaves these out while they are 0
+FLAGS = ("ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "send")  # words of ss
 UNLIMITED = 2**31 - 1  # of snd_ssthresh: TCP_INFINITE_SSTHRESH
 HOST = r"(?:\*|[\d.]+|[\da-fA-F]*:[\da-fA-F:.]*|\[[\da-fA-F:.%\w-]*\])(?:%[\w-]+)?"
 ADDRESS = re.compile(HOST + r":(?:\d+|\*)")
@@ -267,11 +269,7 @@ def _sample(line: str, values: dict[str, tuple[str, str]]) -> dict[str, Any]:
         if key in values:
             sample[name] = float(values[key][0]) * scale
     sample["total_retrans"] = float(values.get("retrans", ("0", "0"))[1] or 0)
-    before = [word for word in line.split() if ":" not in word and "/" not in word]
-    candidates = [
-        w for w in before if w.isidentifier() and w not in ("ts", "sack", "ecn", "ecnseen")
-    ]
-    names = [w for w in candidates if w.islower() and w not in ("fastopen", "app_limited", "send")]
+    names = [w for w in line.split() if w.isidentifier() and w.islower() and w not in FLAGS]
     if names:
         sample["controller"] = names[0]
     return sample
@@ -279,14 +277,11 @@ def _sample(line: str, values: dict[str, tuple[str, str]]) -> dict[str, Any]:
 
 def _time(word: str) -> float | None:
     """A time: s, or an ISO 8601 date; None if the word is neither."""
-    try:
+    with suppress(ValueError):
         return float(word)
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(word).timestamp() if len(word) > 10 else None
-    except ValueError:
-        return None
+    return None
 
 
 def _add(place: str, samples: Samples, name: str, sample: dict[str, Any]) -> None:

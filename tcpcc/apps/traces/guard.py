@@ -16,9 +16,9 @@ from tcpcc.results import Run
 
 Rest = ParamSpec("Rest")
 
-PART_OF_MEMORY = (
-    1 / 8
-)  # of the free memory that a file may take; its events take several times that
+PART_OF_MEMORY = 1 / 8
+"""Of the free memory that a file may take; its events take several times that."""
+
 _BLOCK = 2**20  # bytes unpacked at once
 
 

@@ -13,7 +13,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -206,11 +207,8 @@ class EventError(Exception):
 def _since_1970(value: Any) -> float:
     """A time of a header, ms since 1970 or since another moment; 0 if it is not known."""
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):
             moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
-        except ValueError:
-            pass
-        else:
             return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e3
     try:
         time = float(value)
@@ -235,21 +233,9 @@ def _reference_time(trace: Trace, epoch: bool) -> float:
     )
 
 
-@dataclass
-class Connections:
-    """The connections of a trace.
-
-    Attributes:
-        timed: events of each connection; times since `origin`.
-        origin: ms, since 1970 if the trace says so.
-    """
-
-    timed: dict[str, Timed] = field(default_factory=dict)
-    origin: float = 0.0
-
-
-def connections_of(trace: Trace, unread: Unread) -> Connections:
-    """The events of each connection, with their times."""
+def connections_of(trace: Trace, unread: Unread) -> tuple[dict[str, Timed], float]:
+    """The events of each connection, with times since an origin; and the origin: ms, since 1970 if
+    the trace says so."""
     common, unit = trace.common, trace.unit
     form = str(common.get("time_format") or "")
     columns = trace.head.get("event_fields")
@@ -286,12 +272,12 @@ def connections_of(trace: Trace, unread: Unread) -> Connections:
         result.setdefault(group, []).append((place, now, name, data))
     absolute = form == "absolute" or epoch or earliest > ABSOLUTE
     if not absolute or not result:
-        return Connections(result, _reference_time(trace, epoch))
+        return result, _reference_time(trace, epoch)
     shifted = {
         group: [(place, time - earliest, name, data) for place, time, name, data in events]
         for group, events in result.items()
     }
-    return Connections(shifted, earliest + (_reference_time(trace, epoch) if epoch else 0.0))
+    return shifted, earliest + (_reference_time(trace, epoch) if epoch else 0.0)
 
 
 def offsets(origins: list[float]) -> list[float]:

@@ -6,18 +6,7 @@ import math
 
 import numpy as np
 
-from tcpcc.apps.traces.connection import (
-    ACK,
-    DELIVER,
-    DROP,
-    DUPACK,
-    LOSS,
-    RETRANSMIT,
-    SEND,
-    TIMEOUT,
-    Connection,
-    events_of,
-)
+from tcpcc.apps.traces.connection import Connection, Kind, events_of
 from tcpcc.apps.traces.qlog_events import Event, EventError, Timed
 from tcpcc.results.recording import TRACED
 
@@ -42,11 +31,11 @@ def own_connection(name: str, events: Timed, header: Event) -> Connection:
     fixed = {"time", "flow", "event", "seq", "value"}
     table = events_of(columns, [n for n in names if n not in fixed and n not in TRACED])
     times = table["time"]
-    acks = np.isin(table["event"], (ACK, DUPACK))
+    acks = np.isin(table["event"], (Kind.ACK, Kind.DUPACK))
     return Connection(
         name,
         table,
-        np.where((table["event"] == DELIVER) & (table["seq"] < facts["syn"]), 0.0, 1.0),
+        np.where((table["event"] == Kind.DELIVER) & (table["seq"] < facts["syn"]), 0.0, 1.0),
         {
             "cwnd": (times, table["cwnd"]),
             "ssthresh": (times, table["ssthresh"]),
@@ -55,7 +44,7 @@ def own_connection(name: str, events: Timed, header: Event) -> Connection:
         },
         size,
         facts["payload"],
-        delivered_by=(DELIVER,),
+        delivered_by=(Kind.DELIVER,),
         controller=facts["controller"],
         start=facts["start"],
         finished=facts["finished"] if facts["finished"] is not None else math.nan,
@@ -70,17 +59,17 @@ def _own_event(kind: str, data: Event, links: list[str]) -> Event:
         (_, last), *blocks = frame["acked_ranges"]
         low, high = (blocks[0][0], blocks[0][1] + 1) if blocks else (math.nan, math.nan)
         return {
-            "event": DUPACK if frame["duplicate"] else ACK, "seq": last + 1,
+            "event": Kind.DUPACK if frame["duplicate"] else Kind.ACK, "seq": last + 1,
             "sack_low": low, "sack_high": high,
         }  # fmt: skip
     if kind == "loss_timer_updated":
-        return {"event": TIMEOUT, "seq": data.get("packet_number", 0)}
+        return {"event": Kind.TIMEOUT, "seq": data.get("packet_number", 0)}
     row = {"seq": data["header"]["packet_number"]}
     if kind == "packet_sent":
-        return row | {"event": RETRANSMIT if data["is_retransmission"] else SEND}
+        return row | {"event": Kind.RETRANSMIT if data["is_retransmission"] else Kind.SEND}
     if kind == "packet_dropped":
-        return row | {"event": DROP, "value": links.index(data["link"])}
-    return row | {"event": {"packet_lost": LOSS, "packet_delivered": DELIVER}[kind]}
+        return row | {"event": Kind.DROP, "value": links.index(data["link"])}
+    return row | {"event": {"packet_lost": Kind.LOSS, "packet_delivered": Kind.DELIVER}[kind]}
 
 
 def _own_metrics(data: Event, size: float, row: Event) -> Event:
@@ -93,7 +82,7 @@ def _own_metrics(data: Event, size: float, row: Event) -> Event:
         "ssthresh": data["ssthresh"] / size if "ssthresh" in data else math.inf,
         **{name: value for name, value in data.items() if name not in standard},
     }
-    if row["event"] not in (ACK, DUPACK):
+    if row["event"] not in (Kind.ACK, Kind.DUPACK):
         metrics["value"] = cwnd
     elif "latest_rtt" in data:
         metrics["value"] = data["latest_rtt"] / 1e3

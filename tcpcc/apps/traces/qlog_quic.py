@@ -33,19 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.apps.traces.connection import (
-    ACK,
-    DELIVER,
-    DROP,
-    DUPACK,
-    LOSS,
-    RETRANSMIT,
-    SEND,
-    TIMEOUT,
-    Connection,
-    Unread,
-    events_of,
-)
+from tcpcc.apps.traces.connection import Connection, Kind, Unread, events_of
 from tcpcc.apps.traces.qlog_events import Event, Timed
 
 METRICS = {
@@ -70,6 +58,16 @@ _NAMES = {
 }
 """Names of drafts and stacks -> names here."""
 
+HANDLED = (
+    "packet_sent",
+    "packet_received",
+    "packet_lost",
+    "congestion_state_updated",
+    "timer_updated",
+    "metrics_updated",
+)
+"""Names of the events that are read, by the methods of `_Quic` of these names."""
+
 EXPIRED = ("loss_timer_expired", "loss_timer_fired", "loss_alarm_fired", "loss_alarm")
 
 HANDSHAKE = ("initial", "handshake", "retry", "version_negotiation")
@@ -82,8 +80,6 @@ def quic_connection(
     """The connection, or None if it has no packets after the handshake.
 
     Args:
-        name: of the connection.
-        events: its events.
         offset: ms, added to their times.
         packet_size, controller: as in `read_qlog`.
         unit: of the RTTs, ms.
@@ -92,13 +88,13 @@ def quic_connection(
     """
     reader = _Quic(unit)
     for place, time, kind, data in events:
-        method = _HANDLERS.get(_NAMES.get(kind, kind))
-        if method is None:
+        handler = _NAMES.get(kind, kind)
+        if handler not in HANDLED:
             continue
         if kind in EXPIRED:
             data = {"event_type": "expired", **data}
         try:
-            method(reader, (time + offset) / 1e3, data)
+            getattr(reader, handler)((time + offset) / 1e3, data)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             unread.skip(where(place), f"{kind}: {reason}")
@@ -127,7 +123,7 @@ class _Quic:
         self.streams = self.acks = self.timers = False
 
     def packet_sent(self, time: float, data: Event) -> None:
-        if _space(data) is None:
+        if _is_handshake(data):
             return
         number, size, frames = int(_header(data)["packet_number"]), self._size(data), _streams(data)
         again = False
@@ -139,15 +135,15 @@ class _Quic:
         self.sent_bytes += size
         self.sizes[number], self.frames[number] = size, frames
         self.largest_sent = max(self.largest_sent, number)
-        self.rows.append((time, RETRANSMIT if again else SEND, number, size))
+        self.rows.append((time, Kind.RETRANSMIT if again else Kind.SEND, number, size))
 
     def packet_received(self, time: float, data: Event) -> None:
-        if _space(data) is None:
+        if _is_handshake(data):
             return
         size, frames = self._size(data), _streams(data)
         self.received_bytes += size
         self.received_frames += frames
-        self.received.append((time, DELIVER, int(_header(data).get("packet_number", 0)), size))
+        self.received.append((time, Kind.DELIVER, int(_header(data).get("packet_number", 0)), size))
         for frame in _frames(data):
             if str(frame.get("frame_type")).lower() == "ack":
                 self._ack(time, _ranges(frame))
@@ -158,40 +154,38 @@ class _Quic:
             fresh = next((end + 1 for first, end in self.latest_ack if first <= low <= end), low)
             numbers = range(max(fresh, self.first_sent), min(high, self.largest_sent) + 1)
             if numbers.stop - numbers.start > len(self.sizes):  # a range may have 2^62 numbers
-                for number in sorted(n for n in self.sizes if n in numbers):
-                    acked += self.sizes.pop(number)
-                    self.acked += self.frames.pop(number)
-                continue
-            for number in numbers:
-                if number in self.sizes:
-                    acked += self.sizes.pop(number)
-                    self.acked += self.frames.pop(number)
+                found = sorted(number for number in self.sizes if number in numbers)
+            else:
+                found = [number for number in numbers if number in self.sizes]
+            for number in found:
+                acked += self.sizes.pop(number)
+                self.acked += self.frames.pop(number)
         self.acks = True
         self.latest_ack = ranges
         largest = max(high for _, high in ranges)
-        self.rows.append((time, ACK if acked else DUPACK, largest + 1, acked))
+        self.rows.append((time, Kind.ACK if acked else Kind.DUPACK, largest + 1, acked))
 
     def packet_lost(self, time: float, data: Event) -> None:
         header = _header(data)
-        if _space({**data, "header": header}) is None:
+        if _is_handshake(data):
             return
         if "packet_number" not in header and "lost_packets" in data:  # mvfst: several in one event
             number, size = int(data["largest_lost_packet_num"]), float(data["lost_bytes"])
         else:
             number = int(header["packet_number"])
             size = self.sizes.get(number, math.nan)
-        self.rows.append((time, DROP, number, size))
+        self.rows.append((time, Kind.DROP, number, size))
         if not self.states and number > self.latest_loss:
             self.latest_loss = self.largest_sent
-            self.rows.append((time, LOSS, number, 0.0))
+            self.rows.append((time, Kind.LOSS, number, 0.0))
 
     def congestion_state_updated(self, time: float, data: Event) -> None:
         old, self.state = data.get("old", self.state), str(data["new"]).lower()
         old = str(old).lower()
         if self.state.startswith("recovery") and not old.startswith("recovery"):
             if not self.states:  # the losses that were found before
-                self.rows = [row for row in self.rows if row[1] != LOSS]
-            self.rows.append((time, LOSS, self.largest_sent, 0.0))
+                self.rows = [row for row in self.rows if row[1] != Kind.LOSS]
+            self.rows.append((time, Kind.LOSS, self.largest_sent, 0.0))
         self.states |= self.state.startswith("recovery")
 
     def timer_updated(self, time: float, data: Event) -> None:
@@ -199,7 +193,7 @@ class _Quic:
         kind = str(data.get("timer_type") or data.get("type") or "pto").lower()
         fires = data.get("event_type") == "expired" or "alarm_count" in data  # mvfst: when it fires
         if fires and kind.startswith(("pto", "rto")):
-            self.rows.append((time, TIMEOUT, self.largest_sent, 0.0))
+            self.rows.append((time, Kind.TIMEOUT, self.largest_sent, 0.0))
 
     def metrics_updated(self, time: float, data: Event) -> None:
         for name, keys in METRICS.items():
@@ -224,7 +218,7 @@ class _Quic:
         rows = self.received if received else self.rows
         table = np.array(sorted(rows, key=lambda row: row[0]), dtype=float).reshape(-1, 4)
         missing = _missing(self, received)
-        whole = np.isin(table[:, 1], (SEND, RETRANSMIT, DELIVER))
+        whole = np.isin(table[:, 1], (Kind.SEND, Kind.RETRANSMIT, Kind.DELIVER))
         size = packet_size or float(np.nanmax(table[whole, 3], initial=0.0)) or math.nan
         amounts = table[:, 3] / size
         if not self.has_sizes:
@@ -238,7 +232,7 @@ class _Quic:
             | {n: _at(table[:, 0], *samples[n]) for n in ("cwnd", "ssthresh", "in_transit")}
         )
         events["value"] = np.where(
-            np.isin(events["event"], (ACK, DUPACK)),
+            np.isin(events["event"], (Kind.ACK, Kind.DUPACK)),
             _at(table[:, 0], *samples["rtt"]),
             events["cwnd"],
         )
@@ -248,7 +242,7 @@ class _Quic:
         frames, total = (
             (self.received_frames, self.received_bytes)
             if received
-            else (self.acked, float(np.nansum(table[table[:, 1] == ACK, 3])))
+            else (self.acked, float(np.nansum(table[table[:, 1] == Kind.ACK, 3])))
         )
         data = _union(frames)
         if not data:
@@ -259,7 +253,7 @@ class _Quic:
             name, events, amounts, samples, size,
             payload=size * data / total if data and total else math.nan,
             missing=missing,
-            delivered_by=(DELIVER,) if received else (ACK,),
+            delivered_by=(Kind.DELIVER,) if received else (Kind.ACK,),
             controller=controller,
             start=float(table[0, 0]),
             base_rtt=min(minima) * unit / 1e3 if minima else math.nan,
@@ -280,19 +274,6 @@ class _Quic:
         }
 
 
-_HANDLERS: dict[str, Callable[[_Quic, float, Event], None]] = {
-    handler.__name__: handler
-    for handler in (
-        _Quic.packet_sent,
-        _Quic.packet_received,
-        _Quic.packet_lost,
-        _Quic.congestion_state_updated,
-        _Quic.timer_updated,
-        _Quic.metrics_updated,
-    )
-}
-
-
 def _missing(reader: _Quic, received: bool) -> dict[str, str]:
     if received:
         reason = "the qlog was made at the receiver"
@@ -302,7 +283,7 @@ def _missing(reader: _Quic, received: bool) -> dict[str, str]:
     if not reader.timers:
         missing["timeouts"] = "the qlog has no events of the loss timer"
     kinds = {event for _, event, _, _ in reader.rows}
-    if RETRANSMIT in kinds and DROP not in kinds:
+    if Kind.RETRANSMIT in kinds and Kind.DROP not in kinds:
         missing["dropped"] = "the qlog has no events of lost packets"
         if not reader.states:
             missing["loss_events"] = missing["dropped"]
@@ -315,11 +296,10 @@ def _header(data: Event) -> Event:
     return data.get("header") or data
 
 
-def _space(data: Event) -> str | None:
-    """The packet number space of data, or None for packets of the handshake."""
+def _is_handshake(data: Event) -> bool:
     header = _header(data)
-    kind = str(header.get("packet_type") or data.get("packet_type") or data.get("type") or "1RTT")
-    return None if kind.lower() in HANDSHAKE else "data"
+    kind = header.get("packet_type") or data.get("packet_type") or data.get("type")
+    return str(kind).lower() in HANDSHAKE
 
 
 def _frames(data: Event) -> list[Event]:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tcpcc.cli.axes import SAME_SEEDS, axis, digest_of
-from tcpcc.cli.options import add, add_settings, check_targets, import_files
+from tcpcc.cli.options import SAME_SEEDS, add, check_targets, digest_of, import_files
 from tcpcc.cli.printing import fitted, over_seeds
 from tcpcc.errors import ScenarioError
 from tcpcc.files import whole_file
@@ -27,12 +26,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(parser, "--after")
     parser.add_argument("--link", help="link to measure; default: the busiest of each run")
-    add(parser, "--jobs", "--csv", "--force")
-    add_settings(parser)
+    add(parser, "--jobs", "--csv", "--force", "--set", "--import")
 
 
 def run(options: argparse.Namespace) -> None:
-    from tcpcc.cli.settings import load
+    from tcpcc.cli.settings import axis, load
     from tcpcc.models import check_model
     from tcpcc.results.comparison_table import side_by_side
     from tcpcc.sweeps import sweep

@@ -14,8 +14,6 @@ from tcpcc.errors import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tcpcc.controllers.controller import Controller
-
 LISTS = ("controllers", "evidence", "slow_starts", "queues", "recoveries", "fields", "papers")
 
 
@@ -27,7 +25,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     import tcpcc as tc
-    from tcpcc.cli.fields import fields
     from tcpcc.models.evidence import evidence_table
 
     tables: dict[str, Callable[[], pd.DataFrame]] = {
@@ -51,6 +48,31 @@ def run(options: argparse.Namespace) -> None:
     print("\n\n".join(f"{what}\n\n{plain_table(table())}" for what, table in tables.items()))
 
 
+def fields() -> pd.DataFrame:
+    """All fields, with columns `rules of` ("controller" or "queue"), `field`, `unit`, `meaning`.
+
+    A field's name begins with the record: `s` is the state, `ack` the sample of a controller or a
+    slow start, `q` that of a queue discipline.
+    """
+    import pandas as pd
+
+    from tcpcc.controllers import controller
+    from tcpcc.queues import discipline
+
+    state = {name: (unit, text) for name, (_, unit, text) in controller.WINDOW.items()}
+    state |= controller.GROUP
+    acks = {name: (unit, text) for name, (unit, text, _) in controller.SAMPLE.items()}
+    rows = [
+        *(("controller", f"s.{name}", *facts) for name, facts in state.items()),
+        *(("controller", f"ack.{name}", *facts) for name, facts in acks.items()),
+        *(("queue", f"q.{name}", *facts) for name, facts in discipline.SAMPLE.items()),
+        *(("queue", f"q.{name}[i]", *facts) for name, facts in discipline.EACH.items()),
+    ]
+    table = pd.DataFrame(rows, columns=["rules of", "field", "unit", "meaning"])
+    table["meaning"] = table["meaning"].str.replace("``", "`")
+    return table
+
+
 def _short(table: pd.DataFrame) -> pd.DataFrame:
     """A table of definitions for a terminal; rows without a parameter show the summary."""
     short = table.drop(columns=["summary", "source"], errors="ignore")
@@ -62,6 +84,7 @@ def _short(table: pd.DataFrame) -> pd.DataFrame:
 def _one_definition(name: str) -> str:
     """Description of the definitions with this name, of any kind."""
     from tcpcc.controllers import CONTROLLERS
+    from tcpcc.models.evidence import evidence_of
     from tcpcc.queues.discipline import QUEUES
     from tcpcc.slow_start import SLOW_STARTS
     from tcpcc.transport.recovery import RECOVERIES
@@ -78,22 +101,16 @@ def _one_definition(name: str) -> str:
         head += [f"{c}: {entries[c].iloc[0]}" for c in registry.columns if entries[c].iloc[0]]
         rows = entries[["parameter", "default", "unit", "meaning"]]
         if registry is CONTROLLERS:
-            head += _evidence_for(CONTROLLERS[name])
+            evidence = evidence_of(name)
+            if evidence is not None:
+                head.append(f"constants: {evidence.constants}")
+                head += [
+                    f"tested against: {t.kind}: {t.what} (tests/{t.test})" for t in evidence.tests
+                ]
         if registry[name].params:
             head.append("\n" + plain_table(rows))
         parts.append("\n".join(head))
     return "\n\n".join(parts)
-
-
-def _evidence_for(controller: Controller) -> list[str]:
-    """One line each: source of its constants, tests of its behaviour."""
-    from tcpcc.models.evidence import evidence_of
-
-    evidence = evidence_of(controller.name)
-    if evidence is None:
-        return []
-    tests = [f"tested against: {t.kind}: {t.what} (tests/{t.test})" for t in evidence.tests]
-    return [f"constants: {evidence.constants}", *tests]
 
 
 def _papers() -> pd.DataFrame:

@@ -89,12 +89,10 @@ def run(options: argparse.Namespace) -> None:
             print(f"\n{'; '.join(cells)}:\n  {'Fluid: ' if model == 'fluid' else ''}{cause}")
     if records:  # an item may be a figure without numbers
         print("\n" + _overview(book, records))
-    for what, place in (
-        ("scorecard", options.scorecard),
-        ("figures", "figures/" if options.figures else None),
-    ):
-        if place:
-            print(f"{what}: {place}")
+    if options.scorecard:
+        print(f"scorecard: {options.scorecard}")
+    if options.figures:
+        print("figures: figures/")
 
 
 def _overview(book: Any, records: Sequence[Any]) -> str:

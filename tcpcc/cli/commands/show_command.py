@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.cli.options import add, add_settings, check_targets, import_files, save_plot
+from tcpcc.cli.options import add, check_targets, import_files, save_plot
 from tcpcc.cli.printing import plain_table, print_run
 from tcpcc.errors import ScenarioError
 
@@ -27,8 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--also", action="append", default=[], metavar="SOURCE",
         help="with --cite: further source, such as 'RFC 3168' (repeatable)",
     )  # fmt: skip
-    add(parser, "--after", "--plot", "--json")
-    add_settings(parser)
+    add(parser, "--after", "--plot", "--json", "--set", "--import")
 
 
 def run(options: argparse.Namespace) -> None:

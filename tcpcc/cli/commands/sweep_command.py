@@ -6,8 +6,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tcpcc.cli.axes import SAME_SEEDS, axis, digest_of
-from tcpcc.cli.options import add, add_simulation, check_targets, import_files, model_options
+from tcpcc.cli.options import (
+    SAME_SEEDS,
+    add,
+    add_simulation,
+    check_targets,
+    digest_of,
+    import_files,
+    model_options,
+)
 from tcpcc.cli.printing import plain_table
 from tcpcc.errors import ScenarioError
 from tcpcc.files import whole_file
@@ -26,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from tcpcc.cli.settings import load
+    from tcpcc.cli.settings import axis, load
     from tcpcc.sweeps import sweep
 
     check_targets(options, "csv")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tcpcc.cli.options import add, add_settings, check_targets, import_files
+from tcpcc.cli.options import add, check_targets, import_files
 
 CHOICES = {
     "controls": (
@@ -30,8 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for name, (what, default) in CHOICES.items():
         parser.add_argument(f"--{name}", metavar="A,B", help=f"{what}; default: {default}")
     parser.add_argument("--no-fluid", action="store_true", help="leave the fluid model out")
-    add(parser, "--seed")
-    add_settings(parser)
+    add(parser, "--seed", "--set", "--import")
 
 
 def run(options: argparse.Namespace) -> None:

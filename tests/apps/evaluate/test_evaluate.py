@@ -11,17 +11,24 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
-from tcpcc.apps.evaluate import all_criteria, measures, mixes
+from tcpcc.apps.evaluate import measures, mixes
 from tcpcc.apps.evaluate.bottleneck import Bottleneck
 from tcpcc.apps.evaluate.criterion import WITH, Criterion
-from tcpcc.apps.evaluate.evaluation import AGAINST, Judges, Measured, judge, measure
+from tcpcc.apps.evaluate.evaluation import (
+    AGAINST,
+    Judges,
+    Measured,
+    criteria,
+    judge,
+    measure,
+)
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent))
 from broken import BROKEN, controller
 
-CRITERIA = all_criteria.criteria(AGAINST)
+CRITERIA = criteria(AGAINST)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,4 @@
-"""Sets of small whole numbers, as bits of the words at an address.
-
-A loop over the members, in order::
-
-    for j in range(words_for(n)):
-        word = index_at(members, j).at
-        while word != 0:
-            i = first_of(word, j)
-            word &= word - 1
-"""
+"""Sets of small whole numbers, as bits of the words at an address."""
 
 from tcpcc.engine.jit import compiled, index_at, lowest_bit
 
@@ -22,9 +13,13 @@ def words_for(n):
 
 
 @compiled
-def first_of(word, j):
-    """The least member of a set that is in its word `j`."""
-    return IN_WORD * j + lowest_bit(word)
+def members_of(members, n):
+    """Iterate over the members below `n`, in order."""
+    for j in range(words_for(n)):
+        word = index_at(members, j).at
+        while word != 0:
+            yield IN_WORD * j + lowest_bit(word)
+            word &= word - 1
 
 
 @compiled
@@ -40,6 +35,13 @@ def drop_member(members, i):
 @compiled
 def holds(members, i):
     return (index_at(members, i >> SHIFT).at >> (i & (IN_WORD - 1))) & 1 != 0
+
+
+@compiled
+def put_all(members, others, n):
+    """Add the members of another set."""
+    for j in range(words_for(n)):
+        index_at(members, j).at |= index_at(others, j).at
 
 
 @compiled

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcpcc.engine.jit import Records
+from tcpcc.engine.jit import Records, address
 from tcpcc.models.conversation_records import CONVERSATION, ENDLESS, ITEM
 from tcpcc.scenario.workload_draws import drawn
 
 if TYPE_CHECKING:
-    from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import ResolvedFlow, ResolvedWorkload
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 
-def items_of(flow: ResolvedFlow, syn: bool) -> Records:
-    """The records ITEM of a flow's `writes`; `syn` as in :func:`draw_all`."""
+def _items_of(flow: ResolvedFlow, syn: bool) -> Records:
+    """The records ITEM of a flow's `writes`."""
     writes = flow.spec.writes
     items: Any = np.zeros(len(writes), ITEM)
     limit, before = int(syn and len(writes) > 0 and flow.tcp.transport.handshake), 0.0
@@ -37,11 +36,11 @@ def lay_out_writes(
     flows: Sequence[ResolvedFlow], rows: Records, syn: bool, taken: int = 0
 ) -> Records:
     """The records ITEM of `flows`; their places, after those `taken`, are written into the flows'
-    records, `rows`."""
+    records, `rows`. `syn`: whether a connection with a handshake counts its SYN as a packet."""
     parts = [np.zeros(0, ITEM)]
     first = taken
     for k, flow in enumerate(flows):
-        items = items_of(flow, syn)
+        items = _items_of(flow, syn)
         if len(items):
             parts.append(items)
             rows["item"][k] = rows["undone"][k] = first
@@ -50,25 +49,18 @@ def lay_out_writes(
     return np.concatenate(parts)
 
 
-def draw_all(
-    scenario: Scenario, loads: Sequence[ResolvedWorkload], syn: bool, taken: int
-) -> tuple[Records, Records]:
-    """The records CONVERSATION of `loads`, in the order in which they start, and those of ITEM.
-
-    Args:
-        scenario: its seed selects the random numbers, by the names of the workloads.
-        loads: the scenario's workloads.
-        taken: number of items of flows, which come first.
-        syn: whether a connection with a handshake counts its SYN as a packet.
-    """
+def _draw_all(world: Any, syn: bool) -> tuple[Records, Records]:
+    """The records CONVERSATION of a world, in the order in which they start, and those of ITEM. The
+    scenario's seed selects the random numbers, by the names of the workloads."""
+    scenario = world.scenario
     conversations: list[np.ndarray] = []
     items: list[np.ndarray] = []
     kinds = 0
-    for load in loads:
+    for load in world.resolved.workloads:
         draws = drawn(load.spec, load.name, scenario.seed, scenario.duration)
         rows = np.zeros(len(draws.start), CONVERSATION)
         rows["start"], rows["kind"] = draws.start, kinds + draws.kind
-        rows["first"] = draws.first[:-1] + taken + sum(len(part) for part in items)
+        rows["first"] = draws.first[:-1] + len(world.items) + sum(map(len, items))
         rows["items"] = np.diff(draws.first)
         rows["place"] = -1
         part = np.zeros(len(draws.packets), ITEM)
@@ -85,32 +77,54 @@ def draw_all(
     return in_any_order[order], np.concatenate(items)
 
 
-def items_begun(
-    conversations: Records, items: Records, first_row: int, syn: np.ndarray
-) -> dict[str, Any]:
-    """The items handed to connections, in the order of conversations; see `recording.ITEMS`.
+class Conversations:
+    """All conversations of a world's workloads, ordered by their start times.
 
     Args:
-        conversations, items: of the whole run.
-        first_row: row of the first kind of conversation.
-        syn: for each kind whether its connections count the SYN as a packet, 0 or 1.
+        world: gets their items, behind those of its flows.
+        syn: whether a connection with a handshake counts its SYN as a packet.
+
+    Attributes:
+        conversations: records CONVERSATION, shape [conversation].
+        first_row: row of the scenario of the first kind of conversation.
     """
-    counts = conversations["items"]
-    owner = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = items[np.repeat(conversations["first"], counts) + place]
-    before = np.where(place == 0, 0, np.roll(rows["limit"], 1))
-    kind = conversations["kind"][owner]
-    size = rows["limit"] - before - np.where(place == 0, syn[kind], 0)
-    begun = ~np.isnan(rows["begun"])
-    return {
-        "item_flow": (first_row + kind)[begun],
-        "item_conversation": owner[begun],
-        "item_number": place[begun],
-        "item_size": size[begun].astype(float),
-        "item_start": rows["begun"][begun],
-        "item_finished": rows["done"][begun],
-    }
+
+    senders = ""  # the world's records with the counters of open connections
+
+    def __init__(self, world: Any, syn: bool) -> None:
+        self.world = world
+        self.first_row = len(world.resolved.flows)
+        self.conversations, items = _draw_all(world, syn)
+        world.items = np.concatenate([world.items, items])
+        w = world.w[0]
+        w["conversations"] = address(self.conversations)
+        w["n_conversations"] = len(self.conversations)
+        kinds = world.resolved.rows[self.first_row :]
+        self._syn = np.array([syn and kind.spec.transport.handshake for kind in kinds], np.int64)
+
+    def kind_at(self, place: int) -> tuple[ResolvedFlow, str]:
+        """The kind of the conversation that occupies a place, and its name for error messages."""
+        number = int(self.world.flows["conversation"][place]) - 1
+        kind = self.world.resolved.rows[self.first_row + int(self.conversations["kind"][number])]
+        return kind, f"{kind.name}, conversation {number}"
+
+    def counters(self, name: str) -> np.ndarray:
+        """A flow counter ("timeouts", "loss_events"), summed over each kind; shape [kind]."""
+        total = self.conversations[name].copy()
+        live = np.flatnonzero(self.conversations["place"] >= 0)
+        total[live] = getattr(self.world, self.senders)[name][self.conversations["place"][live]]
+        return np.bincount(self.conversations["kind"], total, minlength=len(self._syn))
+
+    def items_begun(self) -> dict[str, Any]:
+        """The items handed to connections, in the order of conversations; see `recording.ITEMS`."""
+        counts = self.conversations["items"]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = self.world.items[np.repeat(self.conversations["first"], counts) + place]
+        before = np.where(place == 0, 0, np.roll(rows["limit"], 1))
+        kind = self.conversations["kind"][owner]
+        size = rows["limit"] - before - np.where(place == 0, self._syn[kind], 0)
+        return _items_begun(rows, self.first_row + kind, owner, place, size.astype(float))
 
 
 def recorded_items(world: Any) -> dict[str, Any] | None:
@@ -119,32 +133,37 @@ def recorded_items(world: Any) -> dict[str, Any] | None:
     Args:
         world: the memory of a run: `resolved`, `flows`, `items`, `conversations` and `bin_row`.
     """
-    parts = [_writes_begun(world, k) for k in world.resolved.recorded if _writes(world, k)]
+    flows = world.resolved.flows
+    recorded = [k for k in world.resolved.recorded if k < len(flows)]
+    parts = [_writes_begun(world, k) for k in recorded if flows[k].spec.writes]
     if world.conversations is not None:
-        parts.append(world.conversations.record())
+        parts.append(world.conversations.items_begun())
     if not parts:
         return None
     items = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return items | {"item_flow": world.bin_row[items["item_flow"]]}
 
 
-def _writes(world: Any, k: int) -> Any:
-    flows = world.resolved.flows
-    return flows[k].spec.writes if k < len(flows) else ()
-
-
 def _writes_begun(world: Any, k: int) -> dict[str, Any]:
-    """As :func:`items_begun`, of flow `k`; its items are of no conversation: -1."""
-    writes, end = _writes(world, k), int(world.flows["last_item"][k])
-    rows = world.items[end - len(writes) : end]
-    begun = ~np.isnan(rows["begun"])
+    """The items that the application of flow `k` has handed over; of no conversation: -1."""
+    writes, end = world.resolved.flows[k].spec.writes, int(world.flows["last_item"][k])
     sizes = np.array([math.inf if size is None else float(size) for _, size in writes])
-    n = np.count_nonzero(begun)
-    return {
-        "item_flow": np.full(n, k),
-        "item_conversation": np.full(n, -1),
-        "item_number": np.flatnonzero(begun),
-        "item_size": sizes[begun],
-        "item_start": rows["begun"][begun],
-        "item_finished": rows["done"][begun],
+    n = len(writes)
+    rows = world.items[end - n : end]
+    return _items_begun(rows, np.full(n, k), np.full(n, -1), np.arange(n), sizes)
+
+
+def _items_begun(
+    rows: Records, flow: np.ndarray, conversation: np.ndarray, number: np.ndarray, size: np.ndarray
+) -> dict[str, Any]:
+    """Of some items those that have been handed over, as a part of a record."""
+    begun = ~np.isnan(rows["begun"])
+    columns = {
+        "item_flow": flow,
+        "item_conversation": conversation,
+        "item_number": number,
+        "item_size": size,
+        "item_start": rows["begun"],
+        "item_finished": rows["done"],
     }
+    return {name: values[begun] for name, values in columns.items()}

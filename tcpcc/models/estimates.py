@@ -82,7 +82,6 @@ class Options:
 
 
 def sender_counts(resolved: Resolved, senders: Senders) -> list[int]:
-    """The number of senders of each flow."""
     return [senders.of(flow.spec) for flow in resolved.flows]
 
 

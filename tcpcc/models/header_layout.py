@@ -107,6 +107,12 @@ class HeaderLayout:
 
 
 @compiled
+def words_at(w, table, place):
+    """Address of the header fields at a place of a table."""
+    return table + 8 * w.n_words * place
+
+
+@compiled
 def sees(link, flow):
     """Whether a flow's packets carry all header fields of the link's discipline."""
     return link.n_words > 0 and flow.carries & link.needs == link.needs

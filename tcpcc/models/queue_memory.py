@@ -1,12 +1,13 @@
 """The memory of a link's queue discipline, the same in every model.
 
-A link's record has the fields :data:`QUEUE_FIELDS`. :func:`apply_discipline` calls the
-discipline's rule and notes the recorded state variables (`notes`): their values after the last
-arrival in each bin.
+A link's record has the fields :data:`QUEUE_FIELDS`. :func:`apply_discipline` calls a rule of the
+discipline and notes the recorded state variables (`notes`): their values after the last call in
+each bin.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,13 @@ from tcpcc.engine.jit import (
     address,
     call_rule,
     compiled,
+    number_at,
+    record_dtype,
     rule_address,
 )
 from tcpcc.engine.streams import seed_streams
 from tcpcc.errors import TcpccError
+from tcpcc.models.header_layout import hide_words
 from tcpcc.models.memory_copies import Of, alone
 from tcpcc.models.notes import NOTE_FIELDS, Notes, joined_notes, note_state
 from tcpcc.queues.discipline import Discipline, Rule, sample_dtype
@@ -40,14 +44,72 @@ QUEUE_FIELDS: list[tuple[str, type]] = [
     ("n_words", int), ("words", int), ("shown", int), ("needs", int),
 ]  # fmt: skip
 
+#: An inner queue of a link: places of its packets in a pool; place 0 means no packet.
+INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
+
 queue_sample_at = accessor(sample_dtype)
+inner_at = accessor(INNER)
 
 
 @compiled
-def apply_discipline(link, b):
-    """Call the link's rule for an arrival in bin `b`; -1: outside the bins."""
-    call_rule(link.rule, link.state, link.params, link.sample)
+def apply_discipline(link, rule, b):
+    """Call a rule of the link's discipline in bin `b`; -1: outside the bins."""
+    call_rule(rule, link.state, link.params, link.sample)
     note_state(link, link.state, b)
+
+
+@compiled
+def choose_inner(link, q, now, b):
+    """Let the discipline choose the inner queue to serve next, or a time to wait for."""
+    q.now = q.not_before = now
+    q.inner = 0.0
+    apply_discipline(link, link.select, b)
+    if math.isnan(q.not_before):
+        raise FloatingPointError("on_select set q.not_before to NaN")
+
+
+@compiled
+def inner_of(owner, number):
+    """Inner queue `number` of a record with the fields `inner` and `n_inner`."""
+    if number < 0 or number >= owner.n_inner:
+        raise FloatingPointError("a queue discipline set q.inner to a queue that does not exist")
+    return inner_at(owner.inner, number)
+
+
+@compiled
+def show_inner(link, n, number, inner, arrived, size):
+    """Copy the state of one of `n` inner queues into the sample: the fields of `EACH`, in order.
+
+    Its first packet has `arrived` then and has this `size`; both are NaN without one.
+    """
+    number_at(link.each, number).value = inner.count
+    number_at(link.each, n + number).value = inner.bytes
+    number_at(link.each, 2 * n + number).value = arrived
+    number_at(link.each, 3 * n + number).value = size
+
+
+@compiled
+def clear_verdict(q):
+    """Before a packet arrives: it goes into the first inner queue and pushes nothing out."""
+    q.inner = 0.0
+    q.evict = -1.0
+    q.evictions = 1.0
+    clear_departure(q)
+
+
+@compiled
+def clear_departure(q):
+    """The fields of a packet that leaves its queue are NaN."""
+    q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = math.nan
+
+
+@compiled
+def clear_packet(link, q):
+    """The fields of a packet are NaN where there is none."""
+    q.size = q.arrivals = q.full = q.flow = q.traffic_class = q.ecn = q.ect = q.words = math.nan
+    q.idle = math.nan
+    hide_words(link)
+    clear_departure(q)
 
 
 @compiled
@@ -89,6 +151,7 @@ class QueueMemory:
             self.state[name] = variable.initial
         self.params = np.zeros(1, discipline.params_dtype)
         self.sample = discipline.blank_sample()
+        self.sample["waiting"] = self.sample["waiting_bytes"] = 0.0  # in all inner queues
         self.write_numbers([link], [seed])
         names = discipline.record if link.record else ()
         self.notes = Notes(names, discipline.state_dtype, n_bins, scratch)
@@ -109,22 +172,12 @@ class QueueMemory:
         sample["rate"] = [link.rate for link in links]
         sample["delay"] = [link.delay for link in links]
 
-    @property
-    def has_timer(self) -> bool:
-        return self.timer is not None
-
-    def empty(self) -> None:
-        """Tell the rules that nothing waits in any inner queue."""
-        self.sample["waiting"] = self.sample["waiting_bytes"] = 0.0
-
     def fill(self, row: Any) -> None:
         """Write the addresses into a link's record."""
         dtypes = (self.state.dtype, self.params.dtype, self.sample.dtype)
         try:
-            row["rule"] = rule_address(self.rule, *dtypes)
-            row["timer"] = rule_address(self.timer, *dtypes)
-            row["departure"] = rule_address(self.departure, *dtypes)
-            row["select"] = rule_address(self.select, *dtypes)
+            for name in ("rule", "timer", "departure", "select"):
+                row[name] = rule_address(getattr(self, name), *dtypes)
         except TypeError as error:
             raise TcpccError(f"queue {self.name!r}: {error}") from None
         for name in ("state", "params", "sample"):

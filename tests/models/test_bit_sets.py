@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tcpcc.engine.jit import address, entry, index_at
-from tcpcc.models.bit_sets import clear, drop_member, first_of, holds, put_member, words_for
+from tcpcc.models.bit_sets import clear, drop_member, holds, members_of, put_member, words_for
 
 
 @entry
@@ -32,12 +32,9 @@ def has(members, i):
 @entry
 def list_members(members, n, found):
     count = 0
-    for j in range(words_for(n)):
-        word = index_at(members, j).at
-        while word != 0:
-            index_at(found, count).at = first_of(word, j)
-            word &= word - 1
-            count += 1
+    for i in members_of(members, n):
+        index_at(found, count).at = i
+        count += 1
     return count
 
 

@@ -123,7 +123,6 @@ class QueueDrift:
         self._links, self._k = links, k
         self._memory = QueueMemory(link, discipline.on_fluid, seed, 0)
         self._memory.fill(links[k])
-        self._memory.empty()
         links[k]["inner"] = discipline.inner
         self.timer = discipline.on_interval is not None
         self.names = [name for name, x in discipline.state.items() if x.size == 1]

@@ -58,8 +58,7 @@ def integrate(
 
 def case_of(scenario: Scenario, steps: float, senders: int) -> FluidCase:
     """The scenario as the model runs it; options as in `tcpcc.simulate`. Warns of inaccuracies."""
-    from tcpcc.models.fluid.fluid_case import FluidCase
-    from tcpcc.models.fluid.fluid_counts import with_senders
+    from tcpcc.models.fluid.fluid_case import FluidCase, with_senders
 
     require_scenario(scenario)
     resolved = with_senders(scenario, whole("senders", senders, low=1))

@@ -3,13 +3,13 @@
 Their rules are called for the fluid of each hop, which they see with the mean of its header fields.
 """
 
-from tcpcc.engine.jit import call_rule, compiled, index_at, not_inlined
-from tcpcc.models.bit_sets import first_of, words_for
-from tcpcc.models.fluid.fluid_fields import copy_fields, pass_words_on, words_of_hop
+from tcpcc.engine.jit import compiled, not_inlined
+from tcpcc.models.bit_sets import members_of
+from tcpcc.models.conversation_records import copy_words
+from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
 from tcpcc.models.fluid.fluid_records import BITS, arrives, hop_at, present
 from tcpcc.models.header_layout import note_words
-from tcpcc.models.notes import note_state
 from tcpcc.models.queue_memory import apply_discipline, run_timer
 
 
@@ -33,21 +33,17 @@ def arrive_in_amounts(w, x, now, packets):
     q.idle = x.idle
     if packets > 0:
         x.idle = 0.0
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            hop = hop_at(w.hops, h)
-            amount = arrives(x, h).value
-            if amount > 0:
-                words = words_of_hop(w, x, w.k, h)
-                show_hop(x, hop, amount * hop.count, words)
-                apply_discipline(x, w.b)
-                q.idle = 0.0
-                if hop.sees != 0:
-                    note_words(x, words)
+    for i in members_of(present(x, w.k), x.n):
+        h = x.first + i
+        hop = hop_at(w.hops, h)
+        amount = arrives(x, h).value
+        if amount > 0:
+            words = words_of_hop(w, x, w.k, h)
+            show_hop(x, hop, amount * hop.count, words)
+            apply_discipline(x, x.rule, w.b)
+            q.idle = 0.0
+            if hop.sees != 0:
+                note_words(x, words)
 
 
 @not_inlined
@@ -57,15 +53,14 @@ def depart_in_amounts(w, x, hop, moved, words):
     q = show_fluid(x, w.k * w.step, left / x.size)
     q.sojourn = 0.0
     show_hop(x, hop, moved * hop.packets, words)
-    call_rule(x.departure, x.state, x.params, x.sample)
-    note_state(x, x.state, w.b)
+    apply_discipline(x, x.departure, w.b)
     if hop.has_words == 0:
         return
     changed = w.own_words
-    copy_fields(w, words, changed)
+    copy_words(changed, words, w.n_words)
     if hop.sees != 0:
         note_words(x, changed)
-    pass_words_on(w, hop, changed, moved)
+    pass_words_on(w, changed, moved, w.k + hop.delay, hop.next, hop.flow)
 
 
 @not_inlined
@@ -75,6 +70,6 @@ def arrive_alone(w, x, hop, now, words):
     q.idle = x.idle
     x.idle = 0.0
     show_hop(x, hop, hop.count, words)
-    apply_discipline(x, w.b)
+    apply_discipline(x, x.rule, w.b)
     if hop.sees != 0:
         note_words(x, words)

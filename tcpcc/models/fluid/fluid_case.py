@@ -1,5 +1,5 @@
-"""A scenario as the fluid model runs it: its links with a queue, routes and time step; and which
-scenarios have worlds that are alike."""
+"""A scenario as the fluid model runs it: its senders, links with a queue, routes and time step; and
+which scenarios have worlds that are alike."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tcpcc.errors import ScenarioError
 from tcpcc.models.fluid.fluid_packet_memory import takes_packets
 from tcpcc.models.layout import Route, queueing_links, route_of
 from tcpcc.scenario.traffic import CBR
@@ -26,6 +27,33 @@ SHORTER = 0.2  # part of a step
 TRIED = 100  # steps
 SHORTEST_REACH = 64  # steps of waiting at a link for which the tables have room at first
 LONGEST_REACH = 1024  # for which a batch has room at first
+ALL = 10_000  # flows; more are not simulated each where a sender cannot stand for several
+
+
+def with_senders(scenario: Scenario, senders: float) -> Resolved:
+    """The scenario with at most so many `senders` of a flow. If they share a link of whole
+    packets, every flow has a sender.
+
+    Raises:
+        ScenarioError: these are more than `ALL` flows.
+    """
+    resolved = scenario.resolve(senders=senders)
+    for flow in resolved.flows:
+        if flow.spec.count == 1:
+            continue
+        for link in (resolved.links[i] for i in (*flow.forward, *flow.reverse)):
+            discipline = link.queue.discipline
+            if not takes_packets(discipline):
+                continue
+            number = sum(flow.spec.count for flow in resolved.flows)
+            if number > ALL:
+                why = "keeps them apart" if discipline.inner > 1 else "decides about each packet"
+                raise ScenarioError(
+                    f"count: {number:,} flows on link {link.name!r}, whose queue"
+                    f" {link.queue.name!r} {why}: must be at most {ALL:,}"
+                )
+            return scenario.resolve()
+    return resolved
 
 
 class FluidCase:
@@ -112,17 +140,10 @@ def _kind_of_link(link: Link) -> Hashable:
 def _kind_of_flow(flow: ResolvedFlow) -> Hashable:
     spec = flow.spec
     settings = spec if isinstance(spec, CBR) else _settings(spec)
-    return (
-        flow.name,
-        flow.owner,
-        flow.forward,
-        flow.reverse,
-        flow.controller,
-        flow.recovery,
-        settings,
-    )
+    return _identity(flow), settings
 
 
+_identity = attrgetter("name", "owner", "forward", "reverse", "controller", "recovery")
 _settings = attrgetter(
     "count", "writes", "packet_size", "ack_size", "traffic_class", "transport", "group", "record"
 )

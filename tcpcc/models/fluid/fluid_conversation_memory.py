@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tcpcc.engine.jit import address, longer
 from tcpcc.models.controller_memory import place_of, sample_of
-from tcpcc.models.conversation_items import draw_all, items_begun
+from tcpcc.models.conversation_items import Conversations
 from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.fluid import fluid_records as r
 
 if TYPE_CHECKING:
     from tcpcc.models.fluid.fluid_world import FluidWorld
-    from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16  # places of a workload for open conversations at the beginning
 FEW = 1 / 4  # part of the places
@@ -26,24 +25,21 @@ def _words(*records: np.ndarray) -> np.ndarray:
     return np.concatenate([record.view(np.int64).ravel() for record in records])
 
 
-class PlaceMemory:
-    """All conversations of a world's workloads, ordered by their start times.
+class PlaceMemory(Conversations):
+    """The conversations of a world, and its places.
 
     A place belongs to a workload, for its hops are in the tables of the links.
 
     Attributes:
-        conversations: see `conversation_items`; their items are in the world's.
         models: of each kind of conversation the FLOW record that its places copy.
         hops: of each kind the HOP records of a place.
     """
 
+    senders = "flows"
+
     def __init__(self, world: FluidWorld) -> None:
-        self.world = world
+        super().__init__(world, syn=False)
         loads = world.resolved.workloads
-        self.first_row = len(world.resolved.flows)
-        taken = len(world.items)
-        self.conversations, items = draw_all(world.scenario, loads, syn=False, taken=taken)
-        world.items = np.concatenate([world.items, items])
         self.load_of = [k for k, load in enumerate(loads) for _ in load.kinds]
         self.models = np.zeros(len(self.load_of), r.FLOW)
         self.hops: list[np.ndarray] = []
@@ -55,8 +51,7 @@ class PlaceMemory:
         self._free = [np.zeros(0, np.int64)] * len(loads)  # places, the next one last
         self._lay_out_kinds()
         w = world.w[0]
-        w["conversations"] = address(self.conversations)
-        w["n_conversations"], w["first_place"] = len(self.conversations), len(world.flows)
+        w["first_place"] = len(world.flows)
         w["kinds"], w["loads"] = address(self.kinds), address(self.loads)
 
     def _lay_out_kinds(self) -> None:
@@ -84,7 +79,6 @@ class PlaceMemory:
             kind["words"], kind["load"] = len(self._memory[k]), load
             assert flow.controller is not None
             kind["stream"] = place_of(flow.controller, "mrg0") if flow.controller.chance else 0
-            kind["state_words"] = len(_words(state))
 
     def add_places(self, load: int, number: int) -> None:
         """Make room for `number` more simultaneous conversations of a workload."""
@@ -94,14 +88,14 @@ class PlaceMemory:
         world.flows = longer(world.flows, number)
         world.acts_at = longer(world.acts_at, number)
         world.owner += [self.first_row + kind] * number
-        words, states = int(self.kinds["words"][kind]), int(self.kinds["state_words"][kind])
-        memory = np.zeros((number, words), np.int64)
+        memory = np.zeros((number, self.kinds["words"][kind]), np.int64)
+        state_dtype = world.resolved.rows[self.first_row + kind].algorithm.state_dtype
         self._owned.append(memory)
         for k in range(number):
             row = world.flows[first + k]
             row["status"], row["index"] = r.FREE, first + k
             row["state"] = address(memory[k])
-            row["sample"] = row["state"] + r.NUMBER * states
+            row["sample"] = row["state"] + state_dtype.itemsize
             for name in ("bins", "n_history", "reads_packets", "carries"):
                 row[name] = self.models[name][kind]
         self._n_places[load] += number
@@ -118,22 +112,3 @@ class PlaceMemory:
             if self.loads["n_free"][load] <= FEW * n:
                 self.add_places(load, n)
         self.world.arrange()
-
-    def kind_at(self, place: int) -> tuple[str, ResolvedFlow]:
-        """The name for error messages of the conversation at a place, and its flow."""
-        number = int(self.world.flows["conversation"][place]) - 1
-        row = self.first_row + int(self.conversations["kind"][number])
-        flow = self.world.resolved.rows[row]
-        return f"{flow.name}, conversation {number}", flow
-
-    def counters(self, name: str) -> np.ndarray:
-        """A flow counter ("timeouts", "loss_events"), summed over each kind; shape [kind]."""
-        total = self.conversations[name].copy()
-        live = np.flatnonzero(self.conversations["place"] >= 0)
-        total[live] = self.world.flows[name][self.conversations["place"][live]]
-        return np.bincount(self.conversations["kind"], total, minlength=len(self.kinds))
-
-    def record(self) -> dict[str, Any]:
-        """The items handed to connections; see `recording.ITEMS`."""
-        syn = np.zeros(len(self.kinds), np.int64)
-        return items_begun(self.conversations, self.world.items, self.first_row, syn)

@@ -140,12 +140,12 @@ def run_application(w, f, now):
             f.write_at = now + item_at(w.items, f.item).gap
     while f.write_at <= now + w.step / 2:
         if f.status == RUNNING:
-            restart(w, f, now)
+            restart(f, now)
         hand_over_item(w, f, f.write_at)
 
 
 @not_inlined
-def restart(w, f, now):
+def restart(f, now):
     """There are data again. After an idle time longer than the timeout cwnd is at most the initial
     window (RFC 5681, 4.1), or half as large for each timeout. Idle time is no time since a loss."""
     if outstanding(f) > ROUNDING:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, index_at
+from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bit_sets import first_of, words_for
+from tcpcc.models.bit_sets import members_of
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
 from tcpcc.models.fluid.fluid_records import (
     LEAST,
@@ -26,20 +26,16 @@ def chosen_hop(w, x, total, weight, weight_l4s):
     ECT(1) and for others, `total` together; -1: none."""
     at = uniform(x) * total
     chosen = -1
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            amount = arrives(x, h).value
-            if amount > 0:
-                amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
-            if amount > 0:
-                chosen = h
-                at -= amount
-                if at <= 0:
-                    return chosen
+    for i in members_of(present(x, w.k), x.n):
+        h = x.first + i
+        amount = arrives(x, h).value
+        if amount > 0:
+            amount *= weight_l4s if hop_at(w.hops, h).ect == L4S else weight
+        if amount > 0:
+            chosen = h
+            at -= amount
+            if at <= 0:
+                return chosen
     return chosen
 
 
@@ -47,14 +43,10 @@ def chosen_hop(w, x, total, weight, weight_l4s):
 def l4s_arrivals(w, x):
     """Packets of ECT(1) that arrive in this step from senders."""
     packets = 0.0
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            if hop_at(w.hops, h).ect == L4S:
-                packets += arrives(x, h).value
+    for i in members_of(present(x, w.k), x.n):
+        h = x.first + i
+        if hop_at(w.hops, h).ect == L4S:
+            packets += arrives(x, h).value
     return packets
 
 

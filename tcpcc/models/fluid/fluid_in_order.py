@@ -10,16 +10,14 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, index_at, number_at
+from tcpcc.engine.jit import compiled, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bit_sets import first_of, words_for
+from tcpcc.models.bit_sets import members_of
 from tcpcc.models.fluid.fluid_drops import drop_at
 from tcpcc.models.fluid.fluid_records import (
     arrives,
-    completes,
     flow_at,
     hop_at,
-    next_at,
     present,
 )
 from tcpcc.transport.pacing import piece_at
@@ -51,7 +49,7 @@ def count_arrivals(w, x, h, amount):
     piece = piece_of(w, hop)
     whole = piece * np.floor((hop.carry + amount) / piece + 0.5)
     hop.carry += amount - whole
-    completes(x, h).value = whole
+    number_at(x.completes, h - x.first).value = whole
     x.complete += whole
     x.ahead += whole - amount
 
@@ -59,20 +57,16 @@ def count_arrivals(w, x, h, amount):
 @compiled
 def set_times(w, x):
     """Set the time of the first piece of each hop."""
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            set_next(w, x, h, piece_of(w, hop_at(w.hops, h)))
+    for i in members_of(present(x, w.k), x.n):
+        h = x.first + i
+        set_next(w, x, h, piece_of(w, hop_at(w.hops, h)))
 
 
 @compiled
 def set_next(w, x, h, piece):
     """Set the time of the next piece of hop `h`, as a part of the step."""
     hop = hop_at(w.hops, h)
-    left, amount = completes(x, h).value, arrives(x, h).value
+    left, amount = number_at(x.completes, h - x.first).value, arrives(x, h).value
     time = math.inf
     if left > 0:
         time = 0.0
@@ -81,22 +75,17 @@ def set_next(w, x, h, piece):
         noise = flow_at(w.flows, hop.flow).noise * w.per_second
         if noise > 0:
             time += noise * (2 * uniform(x) - 1)
-    next_at(x, h).value = time
+    number_at(x.next_at, h - x.first).value = time
 
 
 @compiled
 def earliest(w, x):
     """The hop with the earliest next packet; -1: no hop has any."""
     first, time = -1, math.inf
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            at = next_at(x, h).value
-            if at < time:
-                first, time = h, at
+    for i in members_of(present(x, w.k), x.n):
+        at = number_at(x.next_at, i).value
+        if at < time:
+            first, time = x.first + i, at
     return first
 
 
@@ -109,13 +98,13 @@ def drop_in_order(w, x):
     set_times(w, x)
     while x.complete > 0.5:
         h = earliest(w, x)
-        time = min(max(next_at(x, h).value, 0.0), 1.0)
+        time = min(max(number_at(x.next_at, h - x.first).value, 0.0), 1.0)
         piece = piece_of(w, hop_at(w.hops, h))
         for _ in range(int(piece)):
             if level - x.departed * time > x.room:
                 drop_at(w, x, h, 1 - time)
             else:
                 level += 1
-        completes(x, h).value -= piece
+        number_at(x.completes, h - x.first).value -= piece
         x.complete -= piece
         set_next(w, x, h, piece)

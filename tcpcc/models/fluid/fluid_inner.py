@@ -2,22 +2,17 @@
 
 import math
 
-from tcpcc.engine.jit import compiled, not_inlined, number_at
-from tcpcc.models.fluid.fluid_fields import copy_fields, words_carried, words_of_packet
-from tcpcc.models.fluid.fluid_records import hop_at, inner_at, packet_at
-
-
-@compiled
-def inner_queue_of(p, number):
-    if number < 0 or number >= p.n_inner:
-        raise FloatingPointError("a queue discipline set q.inner to a queue that does not exist")
-    return inner_at(p.inner, number)
+from tcpcc.engine.jit import compiled, not_inlined
+from tcpcc.models.conversation_records import copy_words
+from tcpcc.models.fluid.fluid_records import hop_at, packet_at
+from tcpcc.models.header_layout import words_at
+from tcpcc.models.queue_memory import inner_of, show_inner
 
 
 @not_inlined
 def store_packet(w, x, p, number, h, time, amount):
     """Put a packet of hop `h` with an amount of fluid at the end of an inner queue."""
-    inner = inner_queue_of(p, number)
+    inner = inner_of(p, number)
     hop = hop_at(w.hops, h)
     place = p.spare
     stored = packet_at(p.pool, place)
@@ -30,7 +25,8 @@ def store_packet(w, x, p, number, h, time, amount):
     stored.marks = hop.marks
     hop.marks = 0.0
     if hop.has_words != 0:
-        copy_fields(w, words_carried(w, x, h), words_of_packet(w, p, place))
+        carried = words_at(w, x.carried_words, h - x.first)
+        copy_words(words_at(w, p.words, place), carried, w.n_words)
     hop.newest = place
     if inner.count == 0:
         inner.first = place
@@ -66,15 +62,10 @@ def take_first_packet(w, x, p, inner, number):
 
 @compiled
 def describe_inner_queue(w, x, p, inner, number):
-    """Copy an inner queue's state into the discipline's sample: the fields of `EACH`, in order."""
-    n = p.n_inner
     at = math.nan
     size = math.nan
     if inner.count > 0:
         head = packet_at(p.pool, inner.first)
         at = head.at
         size = hop_at(w.hops, head.hop).size
-    number_at(x.each, number).value = inner.count
-    number_at(x.each, n + number).value = inner.bytes
-    number_at(x.each, 2 * n + number).value = at
-    number_at(x.each, 3 * n + number).value = size
+    show_inner(x, p.n_inner, number, inner, at, size)

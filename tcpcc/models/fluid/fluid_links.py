@@ -16,9 +16,9 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, index_at, number_at
+from tcpcc.engine.jit import compiled, number_at
 from tcpcc.engine.streams import uniform
-from tcpcc.models.bit_sets import clear, first_of, holds, words_for
+from tcpcc.models.bit_sets import clear, holds, members_of, put_all
 from tcpcc.models.fluid.fluid_amounts import arrive_in_amounts, depart_in_amounts
 from tcpcc.models.fluid.fluid_drops import chosen_hop, drop_one, hit_one, l4s_arrivals
 from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_hop
@@ -57,7 +57,10 @@ def step_queue(w, x, now):
     """One step of the queue `x`: arrivals, departures, drops and marks."""
     packets = take_arrivals(w, x)
     if packets == 0 and x.head == w.k and x.rule == 0 and link_cell(x, x.gaps, w.k).value == 0:
-        pass_idle_step(w, x)
+        # nothing waits or arrives at a link whose queue has no rule
+        wait_at(w, x).value = 0.0
+        x.head += 1
+        x.head_bits = x.backlog = x.backlog_bits = 0.0
         return
     if x.in_amounts != 0:
         arrive_in_amounts(w, x, now, packets)
@@ -73,7 +76,7 @@ def step_queue(w, x, now):
     if packets > 0:
         drop(w, x, now, packets)
     elif x.timer != 0 and x.in_amounts == 0:
-        call_timers(x, now, 0.0)
+        call_timers(x, now)
     if x.bins != 0:
         b = link_bin_at(x.bins, w.b)
         waiting = min(max(x.backlog - 0.5, 0.0), x.limit - 1 if x.in_bytes == 0 else math.inf)
@@ -85,14 +88,6 @@ def step_queue(w, x, now):
 
 
 @compiled
-def pass_idle_step(w, x):
-    """Nothing waits or arrives at a link whose queue has no rule."""
-    wait_at(w, x).value = 0.0
-    x.head += 1
-    x.head_bits = x.backlog = x.backlog_bits = 0.0
-
-
-@compiled
 def take_arrivals(w, x):
     """Add what arrives in this step; returns its packets."""
     packets = bits = draws = outside = 0.0
@@ -101,33 +96,28 @@ def take_arrivals(w, x):
     grown = row_of(x, x.grown, w.k)
     hop_set, row, column = present(x, w.k), row_of(x, x.fluid, w.k), x.mask + BETWEEN
     first, hops = x.first, w.hops
-    before, has_left = present(x, w.k - 1), x.head == w.k
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        if has_left:
-            index_at(before, j).at = 0
-        while word != 0:
-            i = first_of(word, j)
-            word &= word - 1
-            hop = hop_at(hops, first + i)
-            cell = number_at(row, i * column)
-            if ordered:
-                count_arrivals(w, x, first + i, cell.value * hop.draws)
-            if hop.owed > 0 and cell.value > 0:
-                pay_owed(w, x, hop, cell)
-            if x.clocked != 0:
-                grew = number_at(grown, i * column)
-                hop.growth = grew.value
-                if hop.passes_growth == 0:
-                    grew.value = 0.0
-            amount = cell.value
-            drawn = amount * hop.draws
-            if hop.from_outside != 0:
-                outside += amount
-            number_at(x.arrives, i).value = drawn
-            packets += amount * hop.packets
-            bits += amount * hop.bits
-            draws += drawn
+    if x.head == w.k:  # all of the step before has left
+        clear(present(x, w.k - 1), x.n)
+    for i in members_of(hop_set, x.n):
+        hop = hop_at(hops, first + i)
+        cell = number_at(row, i * column)
+        if ordered:
+            count_arrivals(w, x, first + i, cell.value * hop.draws)
+        if hop.owed > 0 and cell.value > 0:
+            pay_owed(w, x, hop, cell)
+        if x.clocked != 0:
+            grew = number_at(grown, i * column)
+            hop.growth = grew.value
+            if hop.passes_growth == 0:
+                grew.value = 0.0
+        amount = cell.value
+        drawn = amount * hop.draws
+        if hop.from_outside != 0:
+            outside += amount
+        number_at(x.arrives, i).value = drawn
+        packets += amount * hop.packets
+        bits += amount * hop.bits
+        draws += drawn
     x.draws = draws
     x.outside = outside
     x.arrived = packets
@@ -231,28 +221,25 @@ def send_two_rows(w, x, part):
     grown, next_grown = row_of(x, x.grown, x.head), row_of(x, x.grown, x.head + 1)
     first, hops, column = x.first, w.hops, x.mask + BETWEEN
     packets = next_packets = 0.0
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at | index_at(behind, j).at
-        while word != 0:
-            i = first_of(word, j)
-            word &= word - 1
-            hop = hop_at(hops, first + i)
-            cell, next_cell = number_at(row, i * column), number_at(next_row, i * column)
-            moved, next_moved = cell.value, next_cell.value * part
-            cell.value = 0.0
-            next_cell.value -= next_moved
-            packets += moved * hop.packets
-            next_packets += next_moved * hop.packets
-            pass_fluid(w, hop, moved)
-            if hop.target != 0:
-                target_at(hop, w.k + hop.delay).value += next_moved
-            if hop.passes_growth != 0:
-                pass_growth(w, hop, number_at(grown, i * column), 1.0)
-                pass_growth(w, hop, number_at(next_grown, i * column), part)
-            if hop.last_data != 0:
-                f = flow_at(w.flows, hop.flow)
-                f.reached += moved
-                f.reached += next_moved
+    put_all(hop_set, behind, x.n)  # the head's own set is of no more use
+    for i in members_of(hop_set, x.n):
+        hop = hop_at(hops, first + i)
+        cell, next_cell = number_at(row, i * column), number_at(next_row, i * column)
+        moved, next_moved = cell.value, next_cell.value * part
+        cell.value = 0.0
+        next_cell.value -= next_moved
+        packets += moved * hop.packets
+        next_packets += next_moved * hop.packets
+        pass_fluid(w, hop, moved)
+        if hop.target != 0:
+            target_at(hop, w.k + hop.delay).value += next_moved
+        if hop.passes_growth != 0:
+            pass_growth(w, hop, number_at(grown, i * column), 1.0)
+            pass_growth(w, hop, number_at(next_grown, i * column), part)
+        if hop.last_data != 0:
+            f = flow_at(w.flows, hop.flow)
+            f.reached += moved
+            f.reached += next_moved
     x.backlog -= packets
     x.backlog -= next_packets
 
@@ -264,25 +251,21 @@ def send_row(w, x, part, before, after):
     hop_set, row, column = present(x, x.head), row_of(x, x.fluid, x.head), x.mask + BETWEEN
     grown, first, hops = row_of(x, x.grown, x.head), x.first, w.hops
     packets = 0.0
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            i = first_of(word, j)
-            word &= word - 1
-            hop = hop_at(hops, first + i)
-            cell = number_at(row, i * column)
-            moved = cell.value * part
-            cell.value = cell.value - moved if part < 1 else 0.0
-            packets += moved * hop.packets
-            if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
-                send_words(w, x, hop, moved, words_of_hop(w, x, x.head, first + i))
-            pass_fluid(w, hop, moved)
-            if hop.passes_growth != 0:
-                pass_growth(w, hop, number_at(grown, i * column), part)
-            if hop.last_data != 0:
-                flow_at(w.flows, hop.flow).reached += moved
-            if after != NO_GAPS:
-                send_gaps(w, x, hop, first + i, moved, before, after)
+    for i in members_of(hop_set, x.n):
+        hop = hop_at(hops, first + i)
+        cell = number_at(row, i * column)
+        moved = cell.value * part
+        cell.value = cell.value - moved if part < 1 else 0.0
+        packets += moved * hop.packets
+        if (hop.has_words != 0 or x.in_amounts != 0) and moved > 0:
+            send_words(w, x, hop, moved, words_of_hop(w, x, x.head, first + i))
+        pass_fluid(w, hop, moved)
+        if hop.passes_growth != 0:
+            pass_growth(w, hop, number_at(grown, i * column), part)
+        if hop.last_data != 0:
+            flow_at(w.flows, hop.flow).reached += moved
+        if after != NO_GAPS:
+            send_gaps(w, x, hop, first + i, moved, before, after)
     x.backlog -= packets
 
 
@@ -301,7 +284,7 @@ def send_words(w, x, hop, moved, words):
     if x.in_amounts != 0 and x.departure != 0:
         depart_in_amounts(w, x, hop, moved, words)
     elif hop.has_words != 0:
-        pass_words_on(w, hop, words, moved)
+        pass_words_on(w, words, moved, w.k + hop.delay, hop.next, hop.flow)
 
 
 @compiled
@@ -342,15 +325,9 @@ def wait(w, x):
 
 
 @compiled
-def limit_of(x):
-    """Packets of the mean size for which the buffer has room."""
-    return np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit
-
-
-@compiled
 def drop(w, x, now, packets):
     """Decide which packets of this step's arrivals are dropped or marked."""
-    limit = limit_of(x)
+    limit = np.floor(x.limit / x.size) if x.in_bytes != 0 else x.limit  # of the mean size
     if x.rule != 0 and x.in_amounts == 0:
         ask_for_probability(w, x, now, packets, limit)
         l4s = l4s_arrivals(w, x) if x.early_l4s != x.early else 0.0
@@ -375,14 +352,14 @@ def ask_for_probability(w, x, now, packets, limit):
     q.limit = limit
     if x.reads_concentration != 0:
         q.concentration = concentration(w, x, packets)
-    call_timers(x, now, packets)
+    call_timers(x, now)
     q.now = now
     q.arrivals = packets
     q.idle = x.idle
     x.idle = 0.0
     q.prob = q.spread = q.anew = q.marks = q.bypass = 0.0
     q.prob_l4s = math.nan
-    apply_discipline(x, w.b)
+    apply_discipline(x, x.rule, w.b)
     if math.isnan(q.prob):
         raise FloatingPointError("on_fluid left a q.prob that is NaN")
     x.early = min(max(q.prob, 0.0), 1.0)
@@ -397,7 +374,7 @@ def ask_for_probability(w, x, now, packets, limit):
 
 
 @compiled
-def call_timers(x, now, packets):
+def call_timers(x, now):
     """The discipline's timer, if it is due."""
     q = queue_sample_at(x.sample, 0)
     while x.timer != 0 and q.wake <= now:

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import compiled, index_at
+from tcpcc.engine.jit import compiled
 from tcpcc.engine.streams import normal, uniform
-from tcpcc.models.bit_sets import first_of, words_for
+from tcpcc.models.bit_sets import members_of
 from tcpcc.models.fluid.fluid_drops import after_one, chosen_hop, drop_at, drop_one
 from tcpcc.models.fluid.fluid_in_order import MOST, drop_in_order, is_ordered
 from tcpcc.models.fluid.fluid_records import (
@@ -124,14 +124,10 @@ def displacement(w, x, h, per_packet):
 def growth(w, x):
     """Packets of this step's arrivals by which windows have grown."""
     total = 0.0
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            if arrives(x, h).value > 0:
-                total += hop_at(w.hops, h).growth
+    for i in members_of(present(x, w.k), x.n):
+        h = x.first + i
+        if arrives(x, h).value > 0:
+            total += hop_at(w.hops, h).growth
     return total
 
 
@@ -140,17 +136,13 @@ def take_grown(w, x):
     """A hop drawn in proportion to its packets by which its window has grown, less one of these;
     -1: none."""
     chosen, total = -1, 0.0
-    hop_set = present(x, w.k)
-    for j in range(words_for(x.n)):
-        word = index_at(hop_set, j).at
-        while word != 0:
-            h = x.first + first_of(word, j)
-            word &= word - 1
-            grown = hop_at(w.hops, h).growth
-            if grown > 0 and arrives(x, h).value > 0:
-                total += grown
-                if uniform(x) * total < grown:
-                    chosen = h
+    for i in members_of(present(x, w.k), x.n):
+        h = x.first + i
+        grown = hop_at(w.hops, h).growth
+        if grown > 0 and arrives(x, h).value > 0:
+            total += grown
+            if uniform(x) * total < grown:
+                chosen = h
     if chosen >= 0:
         hop = hop_at(w.hops, chosen)
         hop.growth = max(hop.growth - 1, 0.0)

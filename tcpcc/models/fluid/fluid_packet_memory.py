@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tcpcc.engine.jit import Records, address
 from tcpcc.models.fluid import fluid_records as r
-from tcpcc.scenario.traffic import CBR
+from tcpcc.models.queue_memory import INNER
 
 if TYPE_CHECKING:
     from tcpcc.queues.discipline import Discipline
-    from tcpcc.scenario.resolve import ResolvedFlow
 
 MOST = 20_000  # packets for which a pool has room, even if the buffer is infinite
 
@@ -49,7 +48,7 @@ class PacketLinkMemory:
         self.pool: Records = np.zeros(places, r.PACKET)
         self.pool["next"] = np.arange(1, places + 1)
         self.pool["next"][-1] = 0
-        self.inner: Records = np.zeros(discipline.inner, r.INNER)
+        self.inner: Records = np.zeros(discipline.inner, INNER)
         self.link: Records = np.zeros(1, r.PACKET_LINK)
         self.link["pool"], self.link["spare"] = address(self.pool), 1
         self.link["inner"], self.link["n_inner"] = address(self.inner), discipline.inner
@@ -62,11 +61,3 @@ class PacketLinkMemory:
         """The hops are at these new `columns`."""
         if len(columns):
             self.pool["hop"] = columns[self.pool["hop"]]
-
-
-def lay_out_packets_of_hop(row: Any, flow: ResolvedFlow) -> None:
-    """Write what a link of whole packets reads of a hop."""
-    row["size"] = row["bits"] / row["packets"] / 8
-    row["traffic_class"] = flow.spec.traffic_class
-    if row["is_ack"] and not isinstance(flow.spec, CBR):
-        row["hold"] = flow.spec.transport.delayed_ack

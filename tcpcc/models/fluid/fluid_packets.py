@@ -8,18 +8,13 @@ fluid that it was made of. Work is per packet, so that only such links have this
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
+from tcpcc.engine.jit import compiled, not_inlined, number_at
 from tcpcc.engine.streams import uniform
 from tcpcc.models.bit_sets import clear
 from tcpcc.models.fluid.fluid_bins import count_drop, count_mark
-from tcpcc.models.fluid.fluid_fields import (
-    mix_words,
-    pass_words_on,
-    words_carried,
-    words_of_hop,
-    words_of_packet,
-)
-from tcpcc.models.fluid.fluid_inner import inner_queue_of, store_packet, take_first_packet
+from tcpcc.models.fluid.fluid_drops import L4S
+from tcpcc.models.fluid.fluid_fields import mix_words, pass_words_on, words_of_hop
+from tcpcc.models.fluid.fluid_inner import store_packet, take_first_packet
 from tcpcc.models.fluid.fluid_queue_sample import show_fluid_queue, show_hop
 from tcpcc.models.fluid.fluid_records import (
     BITS,
@@ -36,9 +31,16 @@ from tcpcc.models.fluid.fluid_records import (
     pass_gaps,
     present,
 )
-from tcpcc.models.header_layout import hide_words, note_words
-from tcpcc.models.notes import note_state
-from tcpcc.models.queue_memory import apply_discipline, queue_sample_at, run_timer
+from tcpcc.models.header_layout import note_words, words_at
+from tcpcc.models.queue_memory import (
+    apply_discipline,
+    choose_inner,
+    clear_packet,
+    clear_verdict,
+    inner_of,
+    queue_sample_at,
+    run_timer,
+)
 from tcpcc.models.recorded_fields import link_bin_at
 
 ECT0, ECT1, CE = 2.0, 1.0, 3.0  # ECN field as a number (RFC 3168, section 5)
@@ -56,7 +58,7 @@ def step_packets(w, x, now):
         enter(w, x, p, h, time)
     run_until(w, x, p, now + w.step)
     count_wait(w, x, p, now + w.step)
-    take_gaps(w, x)
+    take_gaps(w, x, p)
     x.backlog, x.backlog_bits = p.stored, BITS * p.bytes
     if x.bins != 0:
         link_bin_at(x.bins, w.b).arrived += n
@@ -71,8 +73,8 @@ def gather_fluid(w, x, now):
         cell = hop_cell(x, x.fluid, w.k, h)
         if cell.value > 0:
             if hop.has_words != 0:
-                words = words_of_hop(w, x, w.k, h)
-                mix_words(w, words, words_carried(w, x, h), hop.carry, cell.value)
+                carried = words_at(w, x.carried_words, h - x.first)
+                mix_words(w, words_of_hop(w, x, w.k, h), carried, hop.carry, cell.value)
             hop.carry += cell.value
             hop.fed_at = now
             cell.value = 0.0
@@ -97,9 +99,8 @@ def draw_due(w, x, n):
 
 
 @compiled
-def take_gaps(w, x):
+def take_gaps(w, x, p):
     """Gaps and marks of earlier links follow the packets with which they have come."""
-    p = packet_link_at(x.packets, 0)
     gaps = link_cell(x, x.gaps, w.k)
     for h in range(x.first, x.first + x.n):
         hop = hop_at(w.hops, h)
@@ -165,9 +166,7 @@ def finds_no_room(x, p, size, time):
 def clear_sample(x, p, time):
     """Fill the discipline's sample without a packet: the packet's fields are NaN."""
     q = show_fluid_queue(x, time, p.stored, p.bytes)
-    q.size = q.arrivals = q.full = q.flow = q.traffic_class = q.ecn = q.ect = q.words = math.nan
-    q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = q.idle = math.nan
-    hide_words(x)
+    clear_packet(x, q)
     q.limit = math.nan if x.in_bytes != 0 else x.limit
     return q
 
@@ -182,7 +181,7 @@ def show_packet(x, p, hop, marks, words, time):
     q.limit = x.limit / hop.size if x.in_bytes != 0 else x.limit
     q.full = q.ecn = q.drop = q.mark = 0.0
     if hop.ect != 0:
-        q.ecn = CE if marks > 0 else (ECT1 if hop.ect == 2 else ECT0)
+        q.ecn = CE if marks > 0 else (ECT1 if hop.ect == L4S else ECT0)
     return q
 
 
@@ -196,16 +195,13 @@ def enter(w, x, p, h, time):
     full = finds_no_room(x, p, hop.size, time)
     refused = x.loss > 0 and uniform(x) < x.loss
     q = queue_sample_at(x.sample, 0)
-    q.inner = 0.0
-    q.evict = -1.0
-    q.evictions = 1.0
-    q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = math.nan
+    clear_verdict(q)
     if not refused:
         if x.rule != 0:
-            words = words_carried(w, x, h)
+            words = words_at(w, x.carried_words, h - x.first)
             show_packet(x, p, hop, hop.marks, words, time)
             q.full = 1.0 if full else 0.0
-            apply_discipline(x, w.b)
+            apply_discipline(x, x.rule, w.b)
             refused = is_dropped(q, hop)
             if not refused and q.mark != 0:
                 hop.marks += 1
@@ -237,9 +233,8 @@ def is_dropped(q, hop):
 
 
 @compiled
-def drop_stored_packet(w, x, place):
+def drop_stored_packet(w, x, p, place):
     """Drop a packet that has waited; what it had to say follows the packets before it."""
-    p = packet_link_at(x.packets, 0)
     packet = packet_at(p.pool, place)
     hop = hop_at(w.hops, packet.hop)
     count_drop(w, x, hop)
@@ -253,7 +248,7 @@ def drop_stored_packet(w, x, place):
 def consult_rule(w, x, p, place, inner, number, again, evicted, time):
     """Call the discipline's rule for a packet that leaves its inner queue; returns the sample."""
     packet = packet_at(p.pool, place)
-    words = words_of_packet(w, p, place)
+    words = words_at(w, p.words, place)
     q = show_packet(x, p, hop_at(w.hops, packet.hop), packet.marks, words, time)
     q.sojourn = time - packet.at
     q.again = again
@@ -261,15 +256,14 @@ def consult_rule(w, x, p, place, inner, number, again, evicted, time):
     q.inner = float(number)
     q.inner_queue = inner.count
     q.inner_bytes = inner.bytes
-    call_rule(x.departure, x.state, x.params, x.sample)
-    note_state(x, x.state, w.b)
+    apply_discipline(x, x.departure, w.b)
     return q
 
 
 @not_inlined
 def push_out_packets(w, x, p, number, count, time):
     """Drop packets from the head of an inner queue to make room in the buffer."""
-    inner = inner_queue_of(p, number)
+    inner = inner_of(p, number)
     dropped = 0
     while inner.count > 0 and (
         dropped < count or (x.in_bytes != 0 and finds_no_room(x, p, 0.0, time))
@@ -277,7 +271,7 @@ def push_out_packets(w, x, p, number, count, time):
         place = take_first_packet(w, x, p, inner, number)
         if x.departure != 0:
             consult_rule(w, x, p, place, inner, number, 0.0, 1.0, time)
-        drop_stored_packet(w, x, place)
+        drop_stored_packet(w, x, p, place)
         dropped += 1
 
 
@@ -294,17 +288,12 @@ def serve(w, x, p, time):
         number = 0
         if x.select != 0:
             q = clear_sample(x, p, time)
-            q.inner = 0.0
-            q.not_before = time
-            call_rule(x.select, x.state, x.params, x.sample)
-            note_state(x, x.state, w.b)
-            if math.isnan(q.not_before):
-                raise FloatingPointError("on_select set q.not_before to NaN")
+            choose_inner(x, q, time, w.b)
             if q.not_before > time:
                 p.serve_at = q.not_before
                 return
             number = int(q.inner)
-        inner = inner_queue_of(p, number)
+        inner = inner_of(p, number)
         if inner.count == 0:
             raise FloatingPointError("on_select set q.inner to an empty queue")
         place = take_first_packet(w, x, p, inner, number)
@@ -314,14 +303,14 @@ def serve(w, x, p, time):
             hop = hop_at(w.hops, packet.hop)
             q = consult_rule(w, x, p, place, inner, number, again, 0.0, time)
             if is_dropped(q, hop):
-                drop_stored_packet(w, x, place)
+                drop_stored_packet(w, x, p, place)
                 dropped_from = number
                 continue
             if q.mark != 0:
                 packet.marks += 1
                 count_mark(w, x, hop)
             if hop.sees != 0:
-                note_words(x, words_of_packet(w, p, place))
+                note_words(x, words_at(w, p.words, place))
         send_on_link(w, x, p, place, time)
         if p.busy_until > time:
             if p.stored > 0:
@@ -341,7 +330,8 @@ def send_on_link(w, x, p, place, time):
     p.busy_until = time + duration
     p.sending_bytes = hop.size
     if hop.has_words != 0:
-        pass_words_on(w, hop, words_of_packet(w, p, place), packet.amount)
+        words = words_at(w, p.words, place)
+        pass_words_on(w, words, packet.amount, w.k + hop.delay, hop.next, hop.flow)
     pass_fluid(w, hop, amount)
     if hop.last_data != 0:
         flow_at(w.flows, hop.flow).reached += amount

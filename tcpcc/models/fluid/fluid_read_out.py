@@ -34,7 +34,6 @@ Columns = Callable[[str], NDArray[np.float64]]
 
 
 def recorded_run(world: FluidWorld, cpu_seconds: float) -> Run:
-    """The recorded run."""
     record = dataset(
         world.scenario,
         world.resolved,
@@ -81,7 +80,6 @@ def columns_by_name(
 
 
 def recorded_series(world: FluidWorld) -> Series:
-    """The series of the run."""
     n, rows = world.n_bins, world.recorded
     totals = _totals(world)
     marks = ["marks"] if world.hops["ect"].any() else []

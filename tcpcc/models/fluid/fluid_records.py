@@ -60,7 +60,7 @@ WORLD = record_dtype(
         "step": float, "per_second": float, "k": int, "end": int,
         "mask": int,  # of tables of the past, and of those over flows
         "steps_per_bin": int, "bin_end": int, "b": int,
-        "flows": int, "n_flows": int, "hops": int, "n_hops": int, "queues": int, "n_queues": int,
+        "flows": int, "n_flows": int, "hops": int, "queues": int, "n_queues": int,
         "changes": int, "next_change": int, "n_changes": int, "need": int, "first_place": int,
         "conversations": int, "next_conversation": int, "n_conversations": int, "items": int,
         "kinds": int, "loads": int,
@@ -176,11 +176,8 @@ FLOW = record_dtype(
 #: What a place copies from a kind of conversation: addresses of a FLOW, of HOPs, and of the words
 #: of state and sample. `stream`: place of random numbers in the state, or 0. `load`: its workload.
 KIND = record_dtype(
-    {
-        "flow": int, "hops": int, "memory": int, "words": int, "state_words": int, "stream": int,
-        "load": int,
-    }
-)  # fmt: skip
+    {"flow": int, "hops": int, "memory": int, "words": int, "stream": int, "load": int}
+)
 LOAD = record_dtype({"free": int, "n_free": int})  # places of a workload that are free
 
 #: A hop: `delay` is the steps to the flow's next hop or to the sender, `before` the exact number of
@@ -253,7 +250,6 @@ PACKET_LINK = record_dtype(
         "words": int,
     }
 )  # fmt: skip
-INNER = record_dtype({"first": int, "last": int, "count": float, "bytes": float})
 #: A packet of a hop, which arrived at the time `at`: its fluid, the dropped packets that follow it,
 #: and its marks.
 PACKET = record_dtype(
@@ -264,7 +260,7 @@ PACKET = record_dtype(
 CHANGE = record_dtype({"k": int, "address": int, "is_whole": int, "value": float, "whole": int})
 
 world_at, flow_at, hop_at, queue_at, change_at = map(accessor, (WORLD, FLOW, HOP, QUEUE, CHANGE))
-packet_link_at, inner_at, packet_at = map(accessor, (PACKET_LINK, INNER, PACKET))
+packet_link_at, packet_at = map(accessor, (PACKET_LINK, PACKET))
 kind_at, load_at = map(accessor, (KIND, LOAD))
 
 
@@ -327,7 +323,6 @@ def put_fluid(row, k, amount):
 
 @compiled
 def target_at(row, k):
-    """The number to which `put_fluid` adds."""
     mask = row.target_mask
     return number_at(row.target, row.target_column * (mask + BETWEEN) + (k & mask))
 
@@ -368,18 +363,6 @@ def need_reach(w, x, waits):
 def arrives(x, hop):
     """The packets of its sender that arrive at a hop in this step."""
     return number_at(x.arrives, hop - x.first)
-
-
-@compiled
-def completes(x, hop):
-    """The whole packets of its sender that arrive at a hop in this step."""
-    return number_at(x.completes, hop - x.first)
-
-
-@compiled
-def next_at(x, hop):
-    """When the next of them does, as a part of the step."""
-    return number_at(x.next_at, hop - x.first)
 
 
 @compiled

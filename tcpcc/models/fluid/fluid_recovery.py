@@ -67,12 +67,6 @@ def has_recover(f):
 
 
 @compiled
-def fills_one_hole(f):
-    """Whether a recovery ends with the first hole."""
-    return f.law == ONE_HOLE or f.law == ONE_A_WINDOW
-
-
-@compiled
 def learn_of_losses(w, f, now, before, a, n, behind):
     """`n` packets are missing among what has returned since `before`: `a` packets, `behind` of
     them after the last missing one."""
@@ -344,7 +338,7 @@ def fill_first_hole(w, f, now, a):
     step = max(step, min(f.span, 1.0))
     f.span -= step
     f.flight -= step
-    if fills_one_hole(f):
+    if f.law == ONE_HOLE or f.law == ONE_A_WINDOW:
         f.late += f.holes
         leave_recovery(f, now)
         f.pending_from = f.sent - f.stale - f.flight

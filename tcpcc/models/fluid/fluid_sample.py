@@ -74,7 +74,7 @@ def fill_state(f, now):
 
 
 @compiled
-def fill_packet_fields(w, f, now, a):
+def fill_packet_fields(w, f, a):
     """Fill in the fields of the newest packet that has returned."""
     at = sent_in_step(w, f)
     a.rate_interval = max(f.rtt, send_elapsed(w, f, at))

@@ -17,11 +17,10 @@ from tcpcc.engine.streams import uniform
 from tcpcc.models.bit_sets import drop_member
 from tcpcc.models.fluid.fluid_amounts import arrive_alone
 from tcpcc.models.fluid.fluid_conversations import drain, forget, run_application
-from tcpcc.models.fluid.fluid_fields import read_words, write_words
+from tcpcc.models.fluid.fluid_fields import pass_words_on, words_of_flow
 from tcpcc.models.fluid.fluid_records import (
     DRAINING,
     FINISHED,
-    NUMBER,
     OPENING,
     ROUNDING,
     RUNNING,
@@ -58,7 +57,7 @@ from tcpcc.models.fluid.fluid_sample import (
     note_history,
     outstanding,
 )
-from tcpcc.models.header_layout import return_words, send_fields
+from tcpcc.models.header_layout import return_words, send_fields, words_at
 from tcpcc.transport.flow_record import CBR, OPEN, RECOVERY, window_at
 from tcpcc.transport.rules import apply_cut, apply_growth, is_limited, pause
 from tcpcc.transport.sample import apply_rule
@@ -87,8 +86,9 @@ def step_sender(w, f, now):
             send_fluid(w, f, now, acked)
     elif f.status == DRAINING:
         drain(w, f)
-    else:
-        discard_returned(w, f)
+    else:  # what returns is of no use
+        for table in (w.acked, w.losses, w.marks):
+            flow_cell(w, table, w.k, f.index).value = 0.0
         wait_to_open(w, f, now)
 
 
@@ -104,13 +104,6 @@ def wait_to_open(w, f, now):
             rest(w, f, min(f.start, f.write_at))
     else:
         rest(w, f, math.inf)
-
-
-@compiled
-def discard_returned(w, f):
-    """What returns to a flow that is not open is of no use."""
-    flow_cell(w, w.acked, w.k, f.index).value = 0.0
-    flow_cell(w, w.losses, w.k, f.index).value = flow_cell(w, w.marks, w.k, f.index).value = 0.0
 
 
 @not_inlined
@@ -215,7 +208,7 @@ def open_flow(w, f, now):
     f.round_start = now
     fill_common(f, now).rtt = f.syn_rtt
     if f.n_fields > 0 and f.syn_rtt > 0:
-        return_words(f, f.sample, w.syn_words + NUMBER * w.n_words * f.index)
+        return_words(f, f.sample, words_at(w, w.syn_words, f.index))
     if f.on_open != 0:
         apply_rule(f, f.on_open)
     send_fluid(w, f, now, 0.0)
@@ -224,7 +217,7 @@ def open_flow(w, f, now):
 @compiled
 def send_syn(w, f, now):
     """The routers on the path change the header fields of the SYN."""
-    words = w.syn_words + NUMBER * w.n_words * f.index
+    words = words_at(w, w.syn_words, f.index)
     send_fields(f, f.state, words)
     for j in range(f.n_hops):
         hop = hop_at(w.hops, index_at(f.route, j).at)
@@ -287,7 +280,7 @@ def take_returned(w, f, now):
         answer_marks(f, now, marks)
     if a > 0:
         if f.n_fields > 0:
-            read_words(w, f)
+            return_words(f, f.sample, words_of_flow(w, w.k, f.index))
         report_delivered(w, f, now, a, useful, in_order)
     detect_loss(f, now, new)
     is_done = f.delivered >= f.size - LITTLE and math.isnan(f.finished)
@@ -342,7 +335,7 @@ def report_delivered(w, f, now, a, useful, in_order):
         x.growing = 0.0
         pause(f, x, since)
     if f.reads_packets != 0:
-        fill_packet_fields(w, f, now, x)
+        fill_packet_fields(w, f, x)
     reports = in_order > 0 if f.every_ack == 0 else x.delivered > 0
     over = f.high_ack - f.round_end
     new = a  # packets of the round that has not ended
@@ -553,16 +546,19 @@ def send_at_rate(w, f, now):
 @compiled
 def leave_host(w, f, amount, grown):
     """Put fluid on a flow's path; by `grown` of it the window has grown."""
-    if f.n_fields > 0:
-        write_words(w, f, amount, index_at(f.route, 0).at if f.n_hops > 0 else -1)
+    h, k = -1, w.k + f.to_sender  # of the sender itself
     if f.n_hops > 0:
-        put_fluid(f, w.k + f.to_first, amount)
+        h, k = index_at(f.route, 0).at, w.k + f.to_first
+    if f.n_fields > 0:
+        send_fields(f, f.state, w.own_words)
+        pass_words_on(w, w.own_words, amount, k, h, f.index)
+    if f.n_hops > 0:
+        put_fluid(f, k, amount)
         if grown > ROUNDING:
-            h = index_at(f.route, 0).at
             x = queue_at(w.queues, hop_at(w.hops, h).queue)
             if x.clocked != 0:
-                hop_cell(x, x.grown, w.k + f.to_first, h).value += grown
+                hop_cell(x, x.grown, k, h).value += grown
         return
     f.reached += amount
     if f.kind != CBR:
-        put_fluid(f, w.k + f.to_sender, amount)
+        put_fluid(f, k, amount)

@@ -1,7 +1,7 @@
 """The steps of the fluid model: senders, then links in the order in which data pass them."""
 
 from tcpcc.engine.jit import compiled, entry, index_at, not_inlined, number_at
-from tcpcc.models.bit_sets import first_of, put_member, words_for
+from tcpcc.models.bit_sets import clear, members_of, put_all, put_member
 from tcpcc.models.fluid.fluid_bins import close_bin
 from tcpcc.models.fluid.fluid_conversations import begin_conversations, follow_paths
 from tcpcc.models.fluid.fluid_links import step_queue
@@ -29,13 +29,10 @@ def step_world(w):
     if w.k >= w.soonest:
         wake_flows(w)
     flow_set = returned(w, w.k)
-    for j in range(words_for(w.n_flows)):
-        word = index_at(w.awake, j).at | index_at(flow_set, j).at
-        index_at(w.awake, j).at = word
-        index_at(flow_set, j).at = 0
-        while word != 0:
-            step_sender(w, flow_at(w.flows, first_of(word, j)), now)
-            word &= word - 1
+    put_all(w.awake, flow_set, w.n_flows)
+    clear(flow_set, w.n_flows)
+    for i in members_of(w.awake, w.n_flows):
+        step_sender(w, flow_at(w.flows, i), now)
     for i in range(w.n_queues):
         x = queue_at(w.queues, i)
         if x.packets != 0:

@@ -19,14 +19,9 @@ from tcpcc.models.conversation_records import AFTER_ITEM
 from tcpcc.models.failing_rule import blame, suspects
 from tcpcc.models.fluid import SENDERS, STEPS
 from tcpcc.models.fluid import fluid_records as r
-from tcpcc.models.fluid.fluid_case import SHORTEST_REACH, FluidCase
+from tcpcc.models.fluid.fluid_case import SHORTEST_REACH, FluidCase, with_senders
 from tcpcc.models.fluid.fluid_conversation_memory import FIRST_PLACES, PlaceMemory
-from tcpcc.models.fluid.fluid_counts import with_senders
-from tcpcc.models.fluid.fluid_packet_memory import (
-    PacketLinkMemory,
-    lay_out_packets_of_hop,
-    takes_packets,
-)
+from tcpcc.models.fluid.fluid_packet_memory import PacketLinkMemory, takes_packets
 from tcpcc.models.header_layout import HeaderLayout
 from tcpcc.models.layout import (
     ECT,
@@ -112,9 +107,8 @@ class FluidWorld:
 
     Args:
         scenario: the scenario to run.
-        steps, senders: options of `tcpcc.simulate`.
         controllers: the memory of compiled rules, if several worlds share it.
-        case: the scenario's numbers, if they are known; then `steps` and `senders` have no effect.
+        case: the scenario's numbers. Default: those of the default options of `tcpcc.simulate`.
         as_packets: flows of which the links get packets from outside, and which send no fluid.
 
     Attributes:
@@ -124,15 +118,13 @@ class FluidWorld:
     def __init__(
         self,
         scenario: Scenario,
-        steps: float = STEPS,
         controllers: ControllerMemory | None = None,
-        senders: float = SENDERS,
         case: FluidCase | None = None,
         as_packets: Collection[int] = (),
     ) -> None:
         self.scenario = scenario
         if case is None:
-            case = FluidCase(scenario, with_senders(scenario, senders), steps)
+            case = FluidCase(scenario, with_senders(scenario, SENDERS), STEPS)
         self.case, self.resolved = case, case.resolved
         self.as_packets = set(as_packets)
         warn_of_unread_headers(self.resolved)
@@ -168,7 +160,10 @@ class FluidWorld:
             self.lay_out_flow(self.flows, i, i, flow)
         self.items = lay_out_writes(flows, self.flows, syn=False)
         self.conversations = PlaceMemory(self) if self.resolved.workloads else None
-        self._lay_out_world()
+        self.links["reach"] = SHORTEST_REACH
+        w = self.w[0]
+        w["queues"], w["n_queues"] = address(self.links), len(self.links)
+        w["items"] = address(self.items)
         for load in range(len(self.resolved.workloads)):
             assert self.conversations is not None
             self.conversations.add_places(load, FIRST_PLACES)
@@ -225,7 +220,6 @@ class FluidWorld:
             if by_packet or rule is not None:
                 memory = QueueMemory(link, rule, self.scenario.seed, self.n_bins)
                 memory.fill(row)
-                memory.empty()
                 self.headers.fill_link(row, link.name, discipline)
                 row["anew"] = 1
                 self.queues[index] = memory
@@ -258,15 +252,16 @@ class FluidWorld:
             common = link < len(self.scenario.net.links)
             hop["count"] = flow.spec.count if common else 1.0
             hop["draws"], size = 1.0, spec.packet_size
-            if is_ack and isinstance(spec, Flow):
+            if isinstance(spec, Flow) and is_ack:
                 hop["draws"], size = 1 / _acks_for(spec.transport), spec.ack_size
+                hop["hold"] = spec.transport.delayed_ack
+            elif isinstance(spec, Flow):
+                hop["ect"] = ECT[spec.transport.ecn]
             hop["packets"] = hop["draws"] * hop["count"]
             hop["bits"] = 8.0 * size * hop["packets"]
-            hop["is_tcp"] = not isinstance(spec, CBR)
+            hop["is_tcp"] = isinstance(spec, Flow)
             hop["last_data"] = j == route.n_forward - 1
-            if not isinstance(spec, CBR) and not is_ack:
-                hop["ect"] = ECT[spec.transport.ecn]
-            lay_out_packets_of_hop(hop, flow)
+            hop["size"], hop["traffic_class"] = hop["bits"] / hop["packets"] / 8, spec.traffic_class
         return hops
 
     def arrange(self) -> None:
@@ -472,19 +467,6 @@ class FluidWorld:
         self.changes = np.array(rows, r.CHANGE)
         self.w["changes"], self.w["n_changes"] = address(self.changes), len(rows)
 
-    def _lay_out_world(self) -> None:
-        """The length of the tables, and all that does not depend on the number of flows."""
-        w = self.w[0]
-        self.links["reach"] = SHORTEST_REACH
-        w["queues"], w["n_queues"] = address(self.links), len(self.links)
-        w["items"] = address(self.items)
-
-    def _set_rows(self) -> None:
-        """Rows of the tables, for the longest waits so far."""
-        reach = self.links["reach"].tolist()
-        self.w["mask"] = self.case.table_rows(dict(zip(self.kept, reach, strict=True))) - 1
-        self.links["mask"] = [self.case.link_rows(steps) - 1 for steps in reach]
-
     def _shapes(self) -> Iterator[tuple[Any, dict[str, tuple[int, ...]]]]:
         """The tables of the world and of each link: the record with their addresses, and shapes."""
         w, n = self.w[0], self.headers.n_words
@@ -509,8 +491,11 @@ class FluidWorld:
             yield x, of_link | dict.fromkeys(r.OF_HOPS, (1, hops))
 
     def _lay_out_tables(self) -> None:
-        """Make the tables, or make them longer or wider: what is new is at the end."""
-        self._set_rows()
+        """Make the tables, for the longest waits so far, or make them longer or wider: what is new
+        is at the end."""
+        reach = self.links["reach"].tolist()
+        self.w["mask"] = self.case.table_rows(dict(zip(self.kept, reach, strict=True))) - 1
+        self.links["mask"] = [self.case.link_rows(steps) - 1 for steps in reach]
         for k, (record, shapes) in enumerate(self._shapes()):
             old = self.tables[k] if k < len(self.tables) else {}
             if all(name in old and old[name].shape == shape for name, shape in shapes.items()):
@@ -538,8 +523,11 @@ class FluidWorld:
         self._lay_out_waits()
         self._lay_out_words()
         self._lay_out_targets()
-        for name, array in (("flows", self.flows), ("hops", self.hops)):
-            w[name], w[f"n_{name}"] = address(array), len(array)
+        w["flows"], w["n_flows"], w["hops"] = (
+            address(self.flows),
+            len(self.flows),
+            address(self.hops),
+        )
         w["n_words"], w["acts_at"], w["soonest"] = self.headers.n_words, address(self.acts_at), 0
 
     def _copy_rows(self, name: str, old: np.ndarray, new: np.ndarray) -> None:
@@ -620,7 +608,6 @@ class FluidWorld:
             raise blame(error, float(self.w["k"][0]) * self.step, rules) from None
 
     def make_room(self) -> None:
-        """Make the room that the world needs."""
         if self.w["need"][0] == r.LONGER_TABLES:
             self._lay_out_tables()
         else:
@@ -654,5 +641,5 @@ class FluidWorld:
         for place in range(len(self.resolved.flows), len(self.flows)):
             if self.flows["conversation"][place]:
                 assert self.conversations is not None
-                name, flow = self.conversations.kind_at(place)
+                flow, name = self.conversations.kind_at(place)
                 yield name, flow.controller, self.flows[place]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tcpcc.results import Run
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import ResolvedFlow
 
 
 def simulate(
@@ -71,18 +70,13 @@ def simulate(
             )
         world = CoupledWorld(scenario, trace, positive("steps", steps), senders)
         return run_to_end(world, driver, progress, begin)
-    if trace is True:
-        rows = scenario.resolve(senders=Senders(background=senders)).rows
-        trace = [row.name for row in rows if _is_single(row) and row.spec.record]
-    per_rtt = PER_RTT if trains is None else trains
     resolved = resolved_for(scenario, Senders(background=senders))
-    in_trains = TrainWorld(scenario, per_rtt, resolved, "hybrid", _is_single, trace=trace)
+    if trace is True:
+        rows = resolved.rows
+        trace = [row.name for row in rows if row.spec.record and not row.spec.background]
+    per_rtt = PER_RTT if trains is None else trains
+    in_trains = TrainWorld(scenario, per_rtt, resolved, "hybrid", trace=trace)
     return run_to_end(in_trains, driver, progress, begin)
-
-
-def _is_single(flow: ResolvedFlow) -> bool:
-    """Whether each packet of a flow is a train of its own."""
-    return not flow.spec.background
 
 
 def _check_groups(scenario: Scenario, most: int) -> None:

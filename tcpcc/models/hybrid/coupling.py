@@ -70,8 +70,10 @@ class CoupledWorld(PacketWorld):
         self.fluid_links = sorted({k for i in self.fluid_flows for k in of_fluid[i].links})
         _check_links(resolved, self.fluid_links)
         super().__init__(scenario, trace, resolved=resolved)
-        if trace is not True:
-            self._check_trace()
+        for i in sorted(self.fluid_flows) if trace is not True else ():
+            if self.flows["traced"][i]:
+                name = resolved.flows[i].name
+                raise ScenarioError(f"trace: flow {name!r} is fluid: must be one of the foreground")
         self.rows_of_fluid: Any = np.zeros(len(self.fluid_links), r.FLUID_LINK)
         self.rows_of_fluid["queue"] = [self.fluid.place[link] for link in self.fluid_links]
         self.rows_of_fluid["link"] = [self.paths.row_of[link] for link in self.fluid_links]
@@ -90,12 +92,6 @@ class CoupledWorld(PacketWorld):
         except ArithmeticError as error:
             raise self.explain(error) from None
         self.schedule.add(self.fluid.step, r.FLUID_STEP, 1)
-
-    def _check_trace(self) -> None:
-        for i in sorted(self.fluid_flows):
-            if self.flows["traced"][i]:
-                name = self.resolved.flows[i].name
-                raise ScenarioError(f"trace: flow {name!r} is fluid: must be one of the foreground")
 
     def _columns_of_hops(self) -> np.ndarray:
         """For each hop of packets its place in the tables of the fluid's link; -1: it has none."""
@@ -131,12 +127,10 @@ class CoupledWorld(PacketWorld):
         other = recorded_series(self.fluid)
         flows, whole = series.flows, other.flows
         rows = [k for k, row in enumerate(self.kept) if row in self.fluid_flows]
-        for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS):
-            getattr(flows, name)[:, rows] = getattr(whole, name)[:, rows]
+        for name in ("cwnd", "ssthresh", "rtt", *AMOUNTS, "timeouts", "loss_events", "finished"):
+            getattr(flows, name)[..., rows] = getattr(whole, name)[..., rows]
         for name, values in flows.controller_states.items():
             values[:, rows] = whole.controller_states[name][:, rows]
-        for name in ("timeouts", "loss_events", "finished"):
-            getattr(flows, name)[rows] = getattr(whole, name)[rows]
         columns = [k for k, link in enumerate(self.recorded) if link in self.fluid_links]
         for name in ("queue", "busy", "queue_max", "sent_bits", *ADDED):
             values = getattr(other.links, name)[:, columns]
@@ -148,9 +142,9 @@ class CoupledWorld(PacketWorld):
         for name, values in series.links.states.items():
             values[:, columns] = other.links.states[name][:, columns]
         if series.totals is not None and other.totals is not None:
+            in_fluid = list(self.fluid_flows)
             for name, total in series.totals.items():
-                for row in self.fluid_flows:
-                    total[row] = other.totals[name][row]
+                total[in_fluid] = other.totals[name][in_fluid]
         return replace(series, items=_joined_items(series.items, other.items))
 
 

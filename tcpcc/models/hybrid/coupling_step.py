@@ -1,12 +1,10 @@
 """A step of the fluid beside packets, and what packets then find at its links."""
 
 from tcpcc.engine.jit import accessor, compiled, entry, record_dtype
-from tcpcc.models.fluid.fluid_records import BETWEEN, NUMBER, present, queue_at, world_at
+from tcpcc.models.fluid.fluid_records import BETWEEN, BITS, NUMBER, present, queue_at, world_at
 from tcpcc.models.fluid.fluid_step import step_world
 from tcpcc.models.packet.packet_records import fluid_link_at, link_at
 from tcpcc.models.queue_memory import queue_sample_at
-
-BITS = 8.0  # bits in a byte
 
 #: Addresses of the fluid's world, of the FLUID_LINKs and their number, and of the packets' links.
 COUPLING = record_dtype({"world": int, "fluid_links": int, "n": int, "links": int})

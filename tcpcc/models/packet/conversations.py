@@ -19,41 +19,34 @@ from tcpcc.models.conversation_records import (
     stream_at,
 )
 from tcpcc.models.packet.event_list import schedule
-from tcpcc.models.packet.packet_records import FLOW, WRITE, flow_at, kind_at
+from tcpcc.models.packet.packet_records import FLOW, WRITE, flow_at
 from tcpcc.transport.flow_record import TCP_FLOW, tcp_at
 
-FLOW_WORDS = FLOW.itemsize // 8
-TCP_WORDS = TCP_FLOW.itemsize // 8
+FLOW_BYTES, TCP_BYTES = FLOW.itemsize, TCP_FLOW.itemsize
 
 
 @compiled
 def take_place(w, number):
     """Set up the connection of conversation `number` in a free place; returns its flow record."""
     c = conversation_at(w.conversations, number)
-    kind = kind_at(w.kinds, c.kind)
     w.free_places -= 1
     place = index_at(w.free, w.free_places).at
     flow = flow_at(w.flows, place)
-    copy_words(w.flows + place * 8 * FLOW_WORDS, kind.flow, FLOW_WORDS)
+    source = w.kind_flows + c.kind * FLOW_BYTES
+    copy_words(w.flows + place * FLOW_BYTES, source, FLOW_BYTES // 8)
     flow.index = place
     flow.ident = w.n_rows + number
     flow.conversation = number + 1
     flow.item = flow.undone = c.first
     flow.last_item = c.first + c.items
     tcp = tcp_at(w.tcp, place)
-    segments = tcp.segments
-    mask = tcp.segment_mask
-    stamps = tcp.stamps
-    stamp_mask = tcp.stamp_mask
+    rings = tcp.segments, tcp.segment_mask, tcp.stamps, tcp.stamp_mask
     memory = tcp.state
-    tcp_address = w.tcp + place * 8 * TCP_WORDS
-    copy_words(tcp_address, kind.tcp, TCP_WORDS)
-    copy_words(memory, kind.memory, w.memory_words)
+    tcp_address = w.tcp + place * TCP_BYTES
+    copy_words(tcp_address, w.kind_tcp + c.kind * TCP_BYTES, TCP_BYTES // 8)
+    copy_words(memory, w.kind_memory + 8 * w.memory_words * c.kind, w.memory_words)
     tcp.address = tcp_address
-    tcp.segments = segments
-    tcp.segment_mask = mask
-    tcp.stamps = stamps
-    tcp.stamp_mask = stamp_mask
+    tcp.segments, tcp.segment_mask, tcp.stamps, tcp.stamp_mask = rings
     tcp.state = memory
     tcp.sample = memory + 8 * w.state_words
     tcp.recovery_state = tcp.sample + 8 * w.sample_words

@@ -103,7 +103,6 @@ def replace_first(w, time, since, order, kind, ident):
 
 @compiled
 def insert(w, time, since, order, kind, ident):
-    """Place one more event."""
     i = w.heap_size
     w.heap_size += 1
     if w.heap_size + MARGIN > w.heap_room:

@@ -376,7 +376,6 @@ def handle_stop(w, ident):
 
 @not_inlined
 def handle_queue_timer(w, ident, now):
-    """A queue discipline's timer is due."""
     link = r.link_at(w.links, ident)
     waiting = link.stored if link.scheduled != 0 else leave_queue(link, now, w.since)
     wake_queue(w, link, now, waiting)

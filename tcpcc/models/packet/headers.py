@@ -13,6 +13,7 @@ from tcpcc.models.header_layout import (
     sees,
     send_fields,
     show_words,
+    words_at,
 )
 from tcpcc.models.packet.packet_records import DROP, MARGIN, header_at
 from tcpcc.models.packet.recorder import flow_bin, link_bin, trace
@@ -38,12 +39,6 @@ def release_header(w, header):
         w.n_spare_headers += 1
 
 
-@compiled
-def words_of(w, header):
-    """Address of the header fields at a place."""
-    return w.words + 8 * w.n_words * header
-
-
 @not_inlined
 def write_header(w, flow, tcp, seq, again):
     """Write the header of a segment at its sender; returns its place."""
@@ -52,7 +47,7 @@ def write_header(w, flow, tcp, seq, again):
     h.ecn = ecn.bits_to_send(tcp, seq, again)
     h.echo = 0
     h.back = 0
-    send_fields(flow, tcp.state, words_of(w, header))
+    send_fields(flow, tcp.state, words_at(w, w.words, header))
     return header
 
 
@@ -77,7 +72,7 @@ def read_at_sender(w, flow, tcp, ack, header):
     """An ACK's header reaches the sender, which reads and releases it."""
     h = header_at(w.headers, header)
     ecn.on_echo(tcp, ack, h.ecn, h.echo)
-    return_words(flow, tcp.sample, words_of(w, header))
+    return_words(flow, tcp.sample, words_at(w, w.words, header))
     release_header(w, header)
 
 
@@ -101,7 +96,7 @@ def show_header(w, q, link, flow, header):
         q.ect = 1.0 if h.ecn & ECT != 0 else 0.0
         if sees(link, flow) and h.back == 0:
             q.words = 1.0
-            show_words(link, words_of(w, header))
+            show_words(link, words_at(w, w.words, header))
     if q.words == 0:
         hide_words(link)
 
@@ -127,7 +122,7 @@ def take_verdict(w, q, link, header, time):
             h.ecn |= CE
             count_marks(w, link, time, 1)
         if q.words != 0:
-            note_words(link, words_of(w, header))
+            note_words(link, words_at(w, w.words, header))
     return True
 
 

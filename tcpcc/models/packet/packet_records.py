@@ -56,7 +56,9 @@ WORLD = record_dtype(
         "trace": int, "trace_count": int, "trace_room": int,
         "trace_values": int, "trace_columns": int, "n_rows": int,
         "conversations": int, "n_conversations": int, "next_conversation": int, "items": int,
-        "kinds": int, "free": int, "free_places": int,
+        "free": int, "free_places": int,
+        # of each kind of conversation the records that a place copies; `memory`: state, sample, ...
+        "kind_flows": int, "kind_tcp": int, "kind_memory": int,
         "state_words": int, "sample_words": int, "delivery_word": int, "memory_words": int,
         "headers": int, "spare_headers": int, "n_spare_headers": int,
         "words": int, "n_words": int,
@@ -186,8 +188,6 @@ PACKET = record_dtype(
 # of its fields are in an array, `w.n_words` for each place.
 HEADER = record_dtype({"back": int, "ecn": int, "echo": int})
 EVENT = record_dtype({"time": float, "since": float, "order": int, "kind": INT32, "id": INT32})
-# An inner queue of a scheduled link: places in the pool; place 0 means no packet.
-INNER = record_dtype({"first": int, "last": int, "count": int, "bytes": float})
 CHANGES = record_dtype(
     {
         "link": int, "rate": float, "delay": float, "capacity": float, "loss": float,
@@ -197,7 +197,6 @@ CHANGES = record_dtype(
 )  # fmt: skip
 TRACE = record_dtype({"time": float, "flow": int, "event": int, "seq": int, "value": float})
 TRACED = record_dtype({"place": int, "column": int})  # place in the state; column of the trace
-KIND = record_dtype({"flow": int, "tcp": int, "memory": int})
 
 world_at = accessor(WORLD)
 flow_at = accessor(FLOW)
@@ -210,9 +209,7 @@ hop_at = accessor(HOP)
 queued_at = accessor(QUEUED)
 packet_at = accessor(PACKET)
 header_at = accessor(HEADER)
-inner_at = accessor(INNER)
 event_at = accessor(EVENT)
 change_at = accessor(CHANGES)
 trace_at = accessor(TRACE)
 traced_at = accessor(TRACED)
-kind_at = accessor(KIND)

@@ -101,7 +101,6 @@ def place_in_pool(w, p):
 
 @compiled
 def free_place(w, place):
-    """Free a place of the pool."""
     packet_at(w.pool, place).order = w.first_free
     w.first_free = place
     w.n_free += 1

@@ -58,11 +58,6 @@ def result(world: PacketWorld, driver: str, cpu_seconds: float, until: float = m
     return Run(*netcdf.read(world.stream, lazy=True))
 
 
-def series(world: PacketWorld, until: float = math.inf) -> Series:
-    """The series of the run, or of the bins that end by `until`."""
-    return _series(world, _edges(world, until))
-
-
 def _edges(world: PacketWorld, until: float) -> np.ndarray:
     """Complete the bins that end by `until`; returns their ends."""
     world.entry("flush")(until)

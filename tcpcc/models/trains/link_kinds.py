@@ -36,20 +36,15 @@ class Use:
     counts: list[int] = field(default_factory=list)
 
 
-def specs_of(world: PacketWorld, number: int, flow: ResolvedFlow) -> list[Any]:
-    """The flow, or the kinds of conversation, on a path."""
-    resolved = world.resolved
-    if number < len(resolved.flows):
-        return [flow.spec]
-    return [kind.spec for kind in resolved.workloads[number - len(resolved.flows)].kinds]
-
-
 def uses_of_links(world: PacketWorld) -> dict[int, Use]:
     """What crosses each row of the world's links, of those on a path."""
-    paths, links = world.paths, world.resolved.links
+    paths, links, n_flows = world.paths, world.resolved.links, len(world.resolved.flows)
     uses: dict[int, Use] = defaultdict(Use)
     for number, flow in paths.numbered():
-        specs, forward = specs_of(world, number, flow), paths.hops_of(flow.forward)
+        specs: list[Any] = [flow.spec]
+        if number >= n_flows:
+            specs = [kind.spec for kind in world.resolved.workloads[number - n_flows].kinds]
+        forward = paths.hops_of(flow.forward)
         slowest = min(flow.forward, key=lambda i: links[i].rate)
         for k, row in enumerate(forward + paths.hops_of(flow.reverse), paths.path_of[number]):
             use = uses[row]

@@ -35,7 +35,6 @@ from tcpcc.transport.flow_record import tcp_at
 
 @not_inlined
 def send_cbr_train(w, flow, source, seq, n, now):
-    """A CBR source sends a train."""
     last = now + (n - 1) * source.interval
     go_on_train(w, flow, 0, Train(now, last, seq, n, 1, 0, -1, 0, 0, 0))
 

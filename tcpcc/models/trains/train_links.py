@@ -54,7 +54,6 @@ OTHERS = 0.2
 
 @not_inlined
 def go_on_train(w, flow, hop, p):
-    """A train goes on from a hop, of either direction."""
     if p.trigger < 0:
         arrives, p = travel(w, flow, hop, flow.n_forward, p)
         if arrives:
@@ -201,7 +200,7 @@ def ask_discipline(w, link, pool, flow, packet, t, size, each, waiting, full):
         decide_in_fluid(link, pool, q, each, b)
     else:
         q.arrivals = each
-        apply_discipline(link, b)
+        apply_discipline(link, link.rule, b)
     marked = link.marked
     passes = full or take_verdict(w, q, link, packet.header, t)
     if link.marked > marked:

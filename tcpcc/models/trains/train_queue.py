@@ -6,12 +6,12 @@ either end: to others, a packet has arrived in half of the cases.
 
 import math
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
-from tcpcc.models.notes import note_state
 from tcpcc.models.packet.event_list import vacate_first
 from tcpcc.models.packet.links.fifo import wake_queue
 from tcpcc.models.packet.recorder import add_sending, add_waiting
+from tcpcc.models.queue_memory import apply_discipline
 
 #: Squared coefficient of variation of the distances between the packets of a train.
 UNEQUAL = 0.1
@@ -137,7 +137,6 @@ def draw_noise(link, pool):
 
 @compiled
 def begin_train(link, pool, line, p, now, size):
-    """A train begins to arrive at a link."""
     line.wait = 8 * pool.backlog / link.rate
     line.rate = (p.count - 1) * size / (p.last - p.first)
     line.excess = pool.excess
@@ -205,8 +204,7 @@ def decide_in_fluid(link, pool, q, each, b):
     q.arrivals = each
     q.prob = q.spread = q.anew = q.marks = 0.0
     q.concentration = 1 / max(q.flows, 1.0)
-    call_rule(pool.rule, link.state, link.params, link.sample)
-    note_state(link, link.state, b)
+    apply_discipline(link, pool.rule, b)
     if q.anew != 0:
         pool.due = pool.due_of_many = 0.0
     if q.prob == 0:

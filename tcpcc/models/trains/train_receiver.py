@@ -18,7 +18,6 @@ from tcpcc.transport.flow_record import CBR, tcp_at
 
 @compiled
 def receive_train(w, flow, p):
-    """A data train reaches its receiver."""
     n = p.count
     if flow.kind == CBR:
         cbr_at(w.cbr, flow.index).arrived += n

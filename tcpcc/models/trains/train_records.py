@@ -6,13 +6,12 @@ import numpy as np
 
 from tcpcc.engine.jit import accessor, compiled, record_dtype
 from tcpcc.engine.streams import STREAM_FIELDS
+from tcpcc.models.packet.packet_records import INT16, INT32
 from tcpcc.models.packet.packets import Packet
 
 #: Kinds of event beside the packet model's: a train reaches a link or has wholly reached it; a
 #: train of ACKs reaches its sender.
 AT_LINK, AT_SENDER = np.arange(30, 32)
-
-INT32, INT16 = np.int32, np.int16
 
 TRAIN = record_dtype(
     {

@@ -59,7 +59,6 @@ from tcpcc.transport.undo import NOT_DUE
 
 @not_inlined
 def send_train(w, flow, o, p):
-    """A sender's train begins its way."""
     hop = o.meets
     if hop < 0:
         go_on_train(w, flow, 0, p)
@@ -105,8 +104,8 @@ def close_train(w, flow, tcp, o):
         extra = 0
     if n == 1 and extra == 0:
         o.first = o.last
+    gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     if o.again == 0 and tcp.coasting == 0:
-        gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
         for k in range(n):
             segment_at(tcp.segments, (o.seq + k) & tcp.segment_mask).sent_at = o.first + k * gap
     if tcp.coasting != 0:
@@ -117,7 +116,6 @@ def close_train(w, flow, tcp, o):
     pieces = 1
     if o.last > o.first:
         pieces = max(min(math.ceil((o.last - o.first) / longest(w, tcp) - 1e-6), n), 1)
-    gap = (o.last - o.first) / (n - 1) if n > 1 else 0.0
     for i in range(pieces):
         b = n * (i + 1) // pieces
         if b > a:

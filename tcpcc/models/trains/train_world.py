@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from tcpcc.results.run import Selection
     from tcpcc.scenario import Scenario
-    from tcpcc.scenario.resolve import Resolved, ResolvedFlow
+    from tcpcc.scenario.resolve import Resolved
 
 RINGS = 2**18  # segments that the first rings of all senders have together, at most
 LONGEST_RING = 1024  # segments, at first
@@ -75,8 +74,8 @@ class TrainWorld(PacketWorld):
         scenario: the scenario to run.
         per_rtt: trains are shorter than a round trip over this number.
         resolved: the resolved scenario. Default: with a sender for each flow.
-        model: name of the model in the record.
-        single: tells the flows of which each packet is a train of its own.
+        model: name of the model in the record. In the hybrid only the background is in trains: of
+            other flows each packet is a train of its own.
         trace, stream: as in `tcpcc.simulate`. A flow with a trace sends single packets.
 
     Raises:
@@ -91,7 +90,6 @@ class TrainWorld(PacketWorld):
         per_rtt: float,
         resolved: Resolved | None = None,
         model: str = "packet",
-        single: Callable[[ResolvedFlow], bool] = lambda flow: False,
         *,
         trace: bool | Selection = False,
         stream: str | Path | None = None,
@@ -120,7 +118,8 @@ class TrainWorld(PacketWorld):
         self.grow()
         for i, flow in enumerate(self.resolved.flows):
             is_cbr = isinstance(flow.spec, CBR)
-            alone, traced = single(flow), bool(self.flows["traced"][i])
+            alone = model == "hybrid" and not flow.spec.background
+            traced = bool(self.flows["traced"][i])
             self.open["single"][i] = is_cbr or alone or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
             hop, row = first_queue(kinds, self.paths.hops_of(flow.forward))

@@ -34,7 +34,6 @@ def time_before(lane, place):
 
 @not_inlined
 def reschedule(w, kind, ident, time, since):
-    """Move an event to another time."""
     for i in range(w.heap_size):
         e = r.event_at(w.heap, i)
         if e.kind == kind and e.id == ident:

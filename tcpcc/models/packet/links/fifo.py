@@ -66,7 +66,7 @@ def refuses(w, link, flow, p, time, since, size, waiting):
     full = is_full(link, waiting, 1 if sending else 0, size)
     if link.rule != 0:
         q = fill_queue_sample(w, link, flow, p, time, size, waiting, full)
-        apply_discipline(link, bin_at(w, time))
+        apply_discipline(link, link.rule, bin_at(w, time))
         return full or not take_verdict(w, q, link, p.header, time)
     return full
 
@@ -125,7 +125,7 @@ def count_others(w, link, flow, p, time, size, waiting, others):
     """Let a discipline without a rule for amounts see `others` that a packet stands for."""
     for _ in range(others):
         fill_queue_sample(w, link, flow, p, time, size, waiting, False)
-        apply_discipline(link, -1)
+        apply_discipline(link, link.rule, -1)
 
 
 @not_inlined

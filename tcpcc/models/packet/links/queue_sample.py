@@ -3,9 +3,8 @@
 import math
 
 from tcpcc.engine.jit import compiled, not_inlined, number_at
-from tcpcc.models.header_layout import hide_words
 from tcpcc.models.packet.headers import show_header
-from tcpcc.models.queue_memory import queue_sample_at
+from tcpcc.models.queue_memory import clear_packet, queue_sample_at
 
 
 @compiled
@@ -40,20 +39,11 @@ def show_queue(link, q, waiting):
         number_at(link.each, 1).value = link.queue_bytes
 
 
-@compiled
-def clear_departure(q):
-    """The fields of a packet that leaves its queue are NaN."""
-    q.sojourn = q.again = q.evicted = q.inner_queue = q.inner_bytes = math.nan
-
-
 @not_inlined
 def clear_queue_sample(link, q, waiting):
     """Fill a discipline's sample without a packet: the packet's fields are NaN."""
     show_queue(link, q, waiting)
-    q.size = q.arrivals = q.full = q.flow = q.traffic_class = q.ecn = q.ect = q.words = math.nan
-    q.idle = math.nan
-    hide_words(link)
-    clear_departure(q)
+    clear_packet(link, q)
     q.limit = math.nan if link.in_bytes != 0 else link.capacity
     q.flows = link.open
     if link.rate > 0:

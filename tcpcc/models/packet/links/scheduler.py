@@ -12,19 +12,14 @@ import math
 
 import numpy as np
 
-from tcpcc.engine.jit import call_rule, compiled, not_inlined, number_at
+from tcpcc.engine.jit import compiled, not_inlined
 from tcpcc.engine.streams import uniform
-from tcpcc.models.notes import note_state
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.conversations import leave_place
 from tcpcc.models.packet.event_list import push
 from tcpcc.models.packet.headers import drop_packet, take_verdict
 from tcpcc.models.packet.links.fifo import is_full
-from tcpcc.models.packet.links.queue_sample import (
-    clear_departure,
-    clear_queue_sample,
-    fill_queue_sample,
-)
+from tcpcc.models.packet.links.queue_sample import clear_queue_sample, fill_queue_sample
 from tcpcc.models.packet.packets import (
     at_hop,
     free_place,
@@ -34,7 +29,14 @@ from tcpcc.models.packet.packets import (
     size_of,
 )
 from tcpcc.models.packet.recorder import add_sending, add_waiting, bin_at
-from tcpcc.models.queue_memory import apply_discipline, queue_sample_at
+from tcpcc.models.queue_memory import (
+    apply_discipline,
+    choose_inner,
+    clear_verdict,
+    inner_of,
+    queue_sample_at,
+    show_inner,
+)
 from tcpcc.models.recorded_fields import link_bin_at
 
 
@@ -58,16 +60,13 @@ def enter_scheduled(w, link, flow, p, time):
     if link.recorded != 0 and b >= 0:
         link_bin_at(link.bins, b).arrived += 1
     q = queue_sample_at(link.sample, 0)
-    q.inner = 0.0
-    q.evict = -1.0
-    q.evictions = 1.0
-    clear_departure(q)
+    clear_verdict(q)
     refused = link.loss > 0 and uniform(link) < link.loss
     if not refused:
         full = is_full(link, link.stored, link.sending, size)
         if link.rule != 0:
             fill_queue_sample(w, link, flow, p, time, size, link.stored, full)
-            apply_discipline(link, b)
+            apply_discipline(link, link.rule, b)
             refused = not take_verdict(w, q, link, p.header, time)
         refused = refused or (full and q.evict < 0)
     if refused:
@@ -106,25 +105,13 @@ def store(w, link, number, p, time, size):
 
 @compiled
 def describe_inner(w, link, inner, number):
-    """Copy an inner queue's state into the discipline's sample: the fields of `EACH`, in order."""
-    n = link.n_inner
-    number_at(link.each, number).value = inner.count
-    number_at(link.each, n + number).value = inner.bytes
     at = math.nan
     size = math.nan
     if inner.count > 0:
         head = r.packet_at(w.pool, inner.first)
         at = head.time
         size = size_of(r.flow_at(w.flows, np.int64(head.flow)), np.int64(head.hop), head.seq)
-    number_at(link.each, 2 * n + number).value = at
-    number_at(link.each, 3 * n + number).value = size
-
-
-@compiled
-def inner_of(link, number):
-    if number < 0 or number >= link.n_inner:
-        raise FloatingPointError("a queue discipline set q.inner to a queue that does not exist")
-    return r.inner_at(link.inner, number)
+    show_inner(link, link.n_inner, number, inner, at, size)
 
 
 @compiled
@@ -163,8 +150,7 @@ def consult(w, link, p, inner, number, time, arrived):
     q.inner = float(number)
     q.inner_queue = float(inner.count)
     q.inner_bytes = inner.bytes
-    call_rule(link.departure, link.state, link.params, link.sample)
-    note_state(link, link.state, bin_at(w, time))
+    apply_discipline(link, link.departure, bin_at(w, time))
     return q
 
 
@@ -195,7 +181,8 @@ def serve_next(w, link, time):
         number = 0
         q = queue_sample_at(link.sample, 0)
         if link.select != 0:
-            select_queue(w, link, q, time)
+            clear_queue_sample(link, q, float(link.stored))
+            choose_inner(link, q, time, bin_at(w, time))
             if q.not_before > time:
                 hold_queue(w, link, q.not_before, time)
                 return
@@ -215,19 +202,6 @@ def serve_next(w, link, time):
             return
         dropped_from = number
         drop_stored(w, link, p, time)
-
-
-@not_inlined
-def select_queue(w, link, q, time):
-    """Let the discipline choose the inner queue to serve next, or a time to wait for."""
-    clear_queue_sample(link, q, float(link.stored))
-    q.now = time
-    q.inner = 0.0
-    q.not_before = time
-    call_rule(link.select, link.state, link.params, link.sample)
-    note_state(link, link.state, bin_at(w, time))
-    if math.isnan(q.not_before):
-        raise FloatingPointError("on_select set q.not_before to NaN")
 
 
 @not_inlined

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tcpcc.engine.jit import address
 from tcpcc.models.controller_memory import sample_of
-from tcpcc.models.conversation_items import draw_all, items_begun
+from tcpcc.models.conversation_items import Conversations
 from tcpcc.models.conversation_records import AFTER_ACK, AFTER_ITEM
 from tcpcc.models.packet import packet_records as r
 from tcpcc.models.packet.memory.sender_memory import delivery_memory
@@ -16,39 +16,21 @@ from tcpcc.transport import flow_record as t
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
-    from tcpcc.scenario.resolve import ResolvedFlow
 
 FIRST_PLACES = 16  # places for open conversations at the beginning
 
 
-class ConversationMemory:
-    """All conversations of a world's workloads, ordered by their start times.
+class ConversationMemory(Conversations):
+    """The conversations of a world, and its places; any conversation can take any place."""
 
-    Attributes:
-        conversations: records CONVERSATION, shape [conversation]; their items are in the world's.
-    """
+    senders = "tcp"
 
     def __init__(self, world: PacketWorld) -> None:
-        self.world = world
+        super().__init__(world, syn=True)
         self._owned: list[np.ndarray] = []
-        self._first_place = len(world.flows)
-        loads = world.resolved.workloads
-        taken = len(world.items)
-        self.conversations, items = draw_all(world.scenario, loads, syn=True, taken=taken)
-        world.items = np.concatenate([world.items, items])
         self._lay_out_kinds()
         self._free = np.zeros(0, np.int64)
-        w = world.w[0]
-        w["memory_words"] = self._memory.shape[1]
-        w["conversations"] = address(self.conversations)
-        w["n_conversations"] = len(self.conversations)
-        w["kinds"] = address(self._kinds)
         self._add_places(FIRST_PLACES)
-
-    def schedule_first(self) -> None:
-        """Schedule the first conversation; each conversation schedules the next one."""
-        if len(self.conversations):
-            self.world.schedule.add(float(self.conversations["start"][0]), r.BEGINNING, 0)
 
     def _lay_out_kinds(self) -> None:
         """For each kind, make the flow record, controller state and sample that places copy."""
@@ -63,7 +45,7 @@ class ConversationMemory:
         parts = []  # of each kind: state, sample, recovery's state, DELIVERY if there is one
         for k, (path, kind, waits) in enumerate(paths):
             row, tcp = self._flows[k : k + 1], self._tcp[k : k + 1]
-            world.senders.fill(row, tcp, self._first_place + k, kind)
+            world.senders.fill(row, tcp, self.first_row + k, kind)
             world.paths.fill(row, path, kind)
             row["waits"] = AFTER_ACK if waits else AFTER_ITEM
             tcp["awaits"] = 1
@@ -83,12 +65,10 @@ class ConversationMemory:
                 memory[at : at + len(record)] = record
         w = world.w[0]
         w["state_words"], w["sample_words"], w["delivery_word"] = words[0], words[1], first[3]
+        w["memory_words"] = first[-1]
+        w["kind_flows"], w["kind_tcp"] = address(self._flows), address(self._tcp)
+        w["kind_memory"] = address(self._memory)
         self._delivers = words[3] > 0
-        self._kinds = np.zeros(len(paths), r.KIND)
-        for k in range(len(paths)):
-            self._kinds["flow"][k] = address(self._flows[k : k + 1])
-            self._kinds["tcp"][k] = address(self._tcp[k : k + 1])
-            self._kinds["memory"][k] = address(self._memory[k])
 
     def _add_places(self, number: int) -> None:
         """Make room for `number` more simultaneous conversations."""
@@ -106,7 +86,7 @@ class ConversationMemory:
             world.tcp["state"][first + k] = address(memory[k])
         w = world.w[0]
         free = self._free[: int(w["free_places"])]
-        room = np.zeros(len(world.flows) - self._first_place, np.int64)
+        room = np.zeros(len(world.flows) - self.first_row, np.int64)
         room[: len(free)] = free
         room[len(free) : len(free) + number] = np.arange(first + number - 1, first - 1, -1)
         self._free = room
@@ -115,22 +95,4 @@ class ConversationMemory:
     def grow(self) -> None:
         """Double the number of places if none is free."""
         if self.world.w["free_places"][0] == 0:
-            self._add_places(len(self.world.flows) - self._first_place)
-
-    def kind_at(self, place: int) -> tuple[ResolvedFlow, str]:
-        """The kind of the conversation that occupies a place, and its name for error messages."""
-        number = int(self.world.flows["conversation"][place]) - 1
-        kind = self.world.resolved.rows[self._first_place + int(self.conversations["kind"][number])]
-        return kind, f"{kind.name}, conversation {number}"
-
-    def counters(self, name: str) -> np.ndarray:
-        """A flow counter ("timeouts", "loss_events"), summed over each kind; shape [kind]."""
-        total = self.conversations[name].copy()
-        live = np.flatnonzero(self.conversations["place"] >= 0)
-        total[live] = self.world.tcp[name][self.conversations["place"][live]]
-        return np.bincount(self.conversations["kind"], total, minlength=len(self._kinds))
-
-    def record(self) -> dict[str, Any]:
-        """The items handed to connections, in the order of conversations; see `recording.ITEMS`."""
-        syn = self._flows["handshake"]
-        return items_begun(self.conversations, self.world.items, self._first_place, syn)
+            self._add_places(len(self.world.flows) - self.first_row)

@@ -10,7 +10,7 @@ import numpy as np
 from tcpcc.engine.jit import address
 from tcpcc.engine.streams import seed_stream
 from tcpcc.models.packet import packet_records as r
-from tcpcc.models.queue_memory import QueueMemory
+from tcpcc.models.queue_memory import INNER, QueueMemory
 
 if TYPE_CHECKING:
     from tcpcc.models.packet.memory.packet_world import PacketWorld
@@ -52,13 +52,12 @@ def lay_out_link(world: PacketWorld, i: int) -> None:
         row["bins"] = address(world.link_bins) + place * world.link_bins.strides[0]
     row["release_at"] = math.inf
     if row["scheduled"]:
-        world.inner[i] = np.zeros(discipline.inner, r.INNER)
+        world.inner[i] = np.zeros(discipline.inner, INNER)
         row["inner"], row["n_inner"] = address(world.inner[i]), discipline.inner
     if discipline.decides_by_packet:
         world.queues[i] = QueueMemory(
             link, discipline.on_arrival, world.scenario.seed, world.n_bins, world.scratch
         )
-        world.queues[i].empty()
         world.queues[i].fill(row)
         world.headers.layout.fill_link(row, link.name, discipline)
 

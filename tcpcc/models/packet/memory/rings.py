@@ -26,7 +26,6 @@ class Rings:
             self.enlarge(owner, field, i)
 
     def enlarge(self, owner: np.ndarray, field: str, i: int) -> None:
-        """Double a ring."""
         ring = self.arrays[field, i]
         bigger = blank(2 * len(ring), ring.dtype)
         bigger[: len(ring)] = bigger[len(ring) :] = ring  # an entry is in one of the two halves

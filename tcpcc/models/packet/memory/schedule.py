@@ -43,7 +43,7 @@ class Schedule:
         """
         world = self.world
         for i, queue in world.queues.items():
-            if queue.has_timer and i not in world.fluid_links:
+            if queue.timer is not None and i not in world.fluid_links:
                 self.add(0.0, r.QUEUE_TIMER, i)
         for i, flow in enumerate(world.resolved.flows):
             spec = flow.spec
@@ -54,13 +54,13 @@ class Schedule:
                         self.add(end, r.FLOW_STOP, i)
             elif i not in world.fluid_flows:
                 self.add_flow(i)
-        if world.conversations is not None:
-            world.conversations.schedule_first()
+        if world.conversations is not None and len(world.conversations.conversations):
+            first = world.conversations.conversations[0]  # each schedules the next one
+            self.add(first["start"], r.BEGINNING, 0)
         for change in world.resolved.changes:
             self._add_change(change)
 
     def add(self, time: float, kind: Any, ident: int) -> None:
-        """Put an event on the event list."""
         from tcpcc.models.packet.handlers import schedule_from_outside
 
         self.grow()

@@ -143,7 +143,6 @@ class SenderMemory:
 
 @cache
 def _rules_of(recovery: Recovery) -> dict[str, int]:
-    """Addresses of a recovery's rules, by name."""
     dtypes = (recovery.state_dtype, recovery.params_dtype, t.TCP_FLOW)
     return {name: rule_address(rule, *dtypes) for name, rule in recovery.rules.items()}
 

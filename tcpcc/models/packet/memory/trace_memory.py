@@ -103,7 +103,6 @@ class TraceMemory:
 
 
 def _chosen(resolved: Resolved, chosen: bool | Selection) -> set[int]:
-    """The rows that are traced."""
     rows = resolved.rows
     recorded = set(resolved.recorded)
     if chosen is None or isinstance(chosen, bool | np.bool_):

@@ -72,6 +72,7 @@ link(loss=-0.1) -> loss = -0\.1: must be a probability in \[0, 1\)
 link(queue="redd") -> unknown queue 'redd': did you mean 'red'\?
 link(queue=5) -> queue = 5: must be a queue discipline
 link(queue={"limit": 5}) -> = {'limit': 5}: must be .* with \"name\"
+DropTail(limit=5) -> unknown parameter of queue 'droptail' 'limit'
 RED(min_thresh=15, max_thresh=5) -> queue 'red': min_thresh = 15 must
 RED(min_tresh=5) -> unknown parameter .*'min_tresh': .*'min_thresh'
 RED(max_p=10**400) -> queue 'red' max_p = 10+\.\.\.: must be a number
@@ -358,7 +359,8 @@ ROWS = [
 ]
 MODULES = (tcpcc.scenario, topologies, tc.workloads, tc.changes)
 NAMES = {name: value for module in MODULES for name, value in vars(module).items()} | {
-    "Fraction": Fraction, "RED": RED, "nx": nx, "vegas": tc.controllers["vegas"]
+    "Fraction": Fraction, "RED": RED, "DropTail": DropTail, "nx": nx,
+    "vegas": tc.controllers["vegas"],
 }  # fmt: skip
 
 
@@ -369,15 +371,3 @@ def test_bad_input_is_answered_in_one_line(row):
         eval(written, NAMES | globals())
     assert len(str(caught.value).splitlines()) == 1
     assert isinstance(caught.value, ValueError)
-
-
-def test_an_error_in_a_file_names_the_file(tmp_path):
-    path = tmp_path / "wrong.toml"
-    path.write_text("duration = -1\n")
-    with pytest.raises(ScenarioError, match=r"wrong\.toml': network: set a topology"):
-        Scenario.load(path)
-
-
-def test_the_default_queue_takes_no_parameters():
-    with pytest.raises(ScenarioError, match=r"unknown parameter of queue 'droptail' 'limit'"):
-        DropTail(limit=5)

@@ -214,16 +214,6 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
     assert tc.Scenario.from_toml("\ufeff" + scenario.to_toml()) == scenario
 
 
-def test_missing_units_are_suspected():
-    with pytest.warns(UserWarning, match=r'rate = 10 bit/s, delay = 20 s: .*"10 Mbps", "20 ms"'):
-        tc.dumbbell(rate=10, delay=20, buffer=50)
-
-
-def test_fluid_has_no_simpy_driver():
-    with pytest.raises(tc.ScenarioError, match=r"driver = 'simpy': the fluid model has no such"):
-        tc.simulate(one(), model="fluid", driver="simpy")
-
-
 def test_the_analysis_refuses_a_queue_without_a_rule_for_amounts():
     def arrival(s, p, q):
         q.drop = 0.0

@@ -107,11 +107,8 @@ def test_the_guide_of_papers_shows_what_the_command_writes(tmp_path, monkeypatch
     assert [text for _, text in blocks[:2]] == texts
 
 
-def test_generated_tables_are_current(monkeypatch):
+def test_generated_tables_are_current(pages):
     """`python docs/pages.py` writes it."""
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    import pages
-
     assert (ROOT / "docs" / "fields.md").read_text() == pages.fields_page()
     assert (ROOT / "docs" / "names.md").read_text() == pages.names_page()
 

@@ -84,6 +84,14 @@ def parts(page):
     return "\n".join(prose), cells
 
 
+def of_paper(paper):
+    """The accepted numbers of a paper, and the published ones."""
+    records = expected_numbers.records_of(paper)
+    cells = published_numbers.of(paper).cells
+    ours = [n for r in records for n in (r.packet, r.fluid) if n is not None]
+    return ours, {float(cell.published) for cell in cells if cell.published}
+
+
 def test_a_number_of_a_table_in_prose_is_found():
     ours, printed = [27.06, 0.5204, 118.04], {26.9}
     assert repeated("It takes 27.06 s.", ours, printed, 2) == ["27.06"]
@@ -130,10 +138,7 @@ def test_the_prose_of_a_notebook_has_no_number_of_its_tables(path):
     ours = numbers(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(cells))))
     printed, digits = set(), 3
     if path.stem in PAPERS:
-        records = expected_numbers.records_of(path.stem)
-        ours = [n for r in records for n in (r.packet, r.fluid) if n is not None]
-        printed = {float(c.published) for c in published_numbers.of(path.stem).cells if c.published}
-        digits = 2
+        (ours, printed), digits = of_paper(path.stem), 2
     for cell in book["cells"]:
         if cell["cell_type"] == "markdown":
             source = "".join(cell["source"])
@@ -151,11 +156,7 @@ def test_the_readme_says_how_long_make_reproduce_takes():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_cause_has_no_number_of_a_table(paper):
-    ours = [
-        n for r in expected_numbers.records_of(paper) for n in (r.packet, r.fluid) if n is not None
-    ]
     cells = published_numbers.of(paper).cells
-    printed = {float(cell.published) for cell in cells if cell.published}
     causes = {c.text for cell in cells for c in (cell.cause, cell.fluid_cause) if c}
-    found = {text: repeated(text, ours, printed) for text in causes}
+    found = {text: repeated(text, *of_paper(paper)) for text in causes}
     assert {text: numbers for text, numbers in found.items() if numbers} == {}

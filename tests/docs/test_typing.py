@@ -45,16 +45,10 @@ sim.set_link("bottleneck", rate="5 Mbps")
 """
 
 
-@pytest.fixture
-def user_file(tmp_path):
-    file = tmp_path / "user.py"
-    file.write_text(USER)
-    return file
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright"]], ids=lambda c: c[0])
-def test_a_users_code_passes(checker, user_file, tmp_path):
+def test_a_users_code_passes(checker, tmp_path):
+    (tmp_path / "user.py").write_text(USER)
     program = shutil.which(checker[0], path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip(f"{checker[0]} is not installed")
@@ -64,7 +58,7 @@ def test_a_users_code_passes(checker, user_file, tmp_path):
         [f"--cache-dir={tmp_path}"] if checker[0] == "mypy" else ["--pythonpath", sys.executable]
     )
     found = subprocess.run(
-        [program, *checker[1:], *options, str(user_file)],
+        [program, *checker[1:], *options, "user.py"],
         capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300,
     )  # fmt: skip
     if checker[0] == "pyright" and "error" not in found.stdout:

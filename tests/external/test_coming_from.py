@@ -6,7 +6,7 @@ from pathlib import Path
 
 import ns2_runs
 import pytest
-from test_dctcp_against_ns3 import MODULES, has_ns3
+from test_dctcp_against_ns3 import MODULES, compiled, needs_ns3
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "coming_from.md"
 
@@ -41,15 +41,14 @@ def test_the_script_of_ns2_and_that_of_tcpcc_give_the_same_rates(tmp_path):
     assert [float(line) for line in done.stdout.split()] == pytest.approx(printed, rel=0.01)
 
 
-@pytest.mark.skipif(not has_ns3(), reason="ns-3 is not installed")
+@needs_ns3
 def test_the_program_of_ns3_runs_and_gives_what_the_guide_says(tmp_path):
     text = GUIDE.read_text(encoding="utf-8")
     listing = re.search(r"^```cpp\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[1]
-    source, program = tmp_path / "dumbbell.cc", tmp_path / "dumbbell"
+    source = tmp_path / "dumbbell.cc"
     includes = "\n".join(f'#include "ns3/{name}-module.h"' for name in MODULES)
     source.write_text(PROGRAM % (includes, listing))
-    libraries = [f"-lns3-{name}" for name in MODULES]
-    subprocess.run(["g++", "-std=c++17", source, "-o", program, *libraries], check=True)
+    program = compiled(source, tmp_path / "dumbbell")
     done = subprocess.run([program], capture_output=True, text=True, check=True)
     vegas, reno = map(float, done.stdout.split())
     written = re.search(r"Vegas gets (\d\.\d+) and Reno (\d\.\d+)", text).groups()

@@ -68,12 +68,18 @@ def has_ns3():
     return subprocess.run(asked, check=False).returncode == 0
 
 
-@pytest.mark.skipif(not has_ns3(), reason="ns-3 is not installed")
-def test_what_is_recorded_is_what_ns_3_does(tmp_path):
-    program = tmp_path / "dctcp"
+needs_ns3 = pytest.mark.skipif(not has_ns3(), reason="ns-3 is not installed")
+
+
+def compiled(source, program):
     libraries = [f"-lns3-{name}" for name in MODULES]
-    source = str(HERE / "dctcp.cc")
-    subprocess.run(["g++", "-std=c++17", source, "-o", str(program), *libraries], check=True)
+    subprocess.run(["g++", "-std=c++17", source, "-o", program, *libraries], check=True)
+    return program
+
+
+@needs_ns3
+def test_what_is_recorded_is_what_ns_3_does(tmp_path):
+    program = compiled(HERE / "dctcp.cc", tmp_path / "dctcp")
     for kind, words in {"limits": "1 0", "plain": "0 1"}.items():
         done = subprocess.run(
             [program, "10000", *words.split(), str(LAST)],

@@ -1,12 +1,11 @@
 """Exported controllers in a running Linux, recorded, beside the same controllers simulated."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments.kernel import compare, exported, papers, record
+from experiments.kernel import compare, exported, record
 from experiments.kernel.cases import Case
 from experiments.kernel.exported import DURATION, EXPORTED, KERNELS
 from experiments.kernel.path import missing
@@ -65,18 +64,6 @@ def test_microseconds_of_noise_decide_who_compares_successive_rtts(name, exact):
     noisy, quiet = (exported.ours(name, noise=noise).means()["window"] for noise in (10e-6, 0.0))
     assert quiet == pytest.approx(exact, abs=0.1)
     assert abs(theirs - noisy) < 0.1 * abs(theirs - quiet)
-
-
-def test_the_guide_shows_these_numbers():
-    guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
-    assert exported.markdown() in guide.read_text()
-    assert exported.refused() in guide.read_text()
-
-
-@pytest.mark.long
-def test_the_guide_shows_the_papers_numbers():
-    guide = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
-    assert papers.markdown() in guide.read_text()
 
 
 def test_every_controller_is_recorded_or_refused():

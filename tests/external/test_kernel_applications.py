@@ -1,7 +1,5 @@
 """Linux' recorded senders with applications that do not always have data."""
 
-from pathlib import Path
-
 import pytest
 
 from experiments.kernel import applications
@@ -9,8 +7,6 @@ from experiments.kernel.cases import APPLICATIONS
 from experiments.kernel.record import LATE_MEAN
 
 pytestmark = pytest.mark.long
-
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "kernel.md"
 
 #: Case -> number -> writes that miss; the guide has the causes.
 MISSES = {"reno, 10 Mb/s, 40 ms, responses": {"cwnd": [4]}}
@@ -39,7 +35,3 @@ def test_another_sender_differs_from_the_kernel(name, settings, numbers):
 def test_the_path_forwarded_packets_in_time():
     runs = [run for name in APPLICATIONS for run in applications.recorded()["runs"][name]]
     assert max(run["late_mean"] for run in runs) < 1e3 * LATE_MEAN
-
-
-def test_the_guide_shows_these_numbers():
-    assert applications.markdown() in GUIDE.read_text()

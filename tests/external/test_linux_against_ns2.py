@@ -9,6 +9,7 @@ between losses are.
 import ns2_runs
 import numpy as np
 import pytest
+from sampled import some
 
 import tcpcc as tc
 
@@ -38,6 +39,29 @@ PERIODIC = ("reno", "highspeed", "scalable", "compound", "westwood")
 """Without fast convergence, which depends on whether two windows are equal to the packet."""
 
 
+def sender(controller, params):
+    """Our flow with the ports' loss recovery."""
+    return tc.Flow(
+        controller,
+        packet_size=1500,
+        params=dict(params),
+        recovery="sack-prr-6937",
+        transport=tc.Transport.ns2(),
+    )
+
+
+def path(**more):
+    access = {"access_rate": 1e9, "access_delay": 0.5e-3}
+    return tc.dumbbell(RATE * 1e6, DELAY / 1e3, BUFFER, **access, **more)
+
+
+def in_ns2(*words):
+    """Columns of what a port records; Compound's prints lines of its own."""
+    lines, _ = ns2_runs.run("linux.tcl", *words)
+    records = [x for x in lines if len(x) == 4 and all(w.replace(".", "").isdigit() for w in x)]
+    return np.array(records, dtype=float).T
+
+
 class Trace:
     """A flow's recordings, and its sawtooth once it has settled.
 
@@ -58,35 +82,17 @@ class Trace:
         self.later = end - middle
 
 
-def is_record(words):
-    """Compound's port prints lines of its own."""
-    return len(words) == 4 and all(word.replace(".", "").isdigit() for word in words)
-
-
 FIRST = ("reno", "cubic", "bic", "htcp", "compound")
 """Ports that `make test` has; `make long` has the others."""
 
 
-@pytest.fixture(
-    scope="module",
-    params=[*FIRST, *(pytest.param(n, marks=pytest.mark.long) for n in PORTS if n not in FIRST)],
-)
+@pytest.fixture(scope="module", params=some(PORTS, FIRST))
 def traces(request):
     """The port's name, its trace, ours."""
-    words = [request.param, RATE, DELAY, BUFFER, DURATION]
-    lines, _ = ns2_runs.run("linux.tcl", *words)
-    theirs = Trace(*np.array([x for x in lines if is_record(x)], dtype=float).T)
-
-    name, params = PORTS[request.param]
-    net = tc.dumbbell(RATE * 1e6, DELAY / 1e3, BUFFER, access_rate=1e9, access_delay=0.5e-3)
-    flow = tc.Flow(
-        name,
-        packet_size=1500,
-        params=params,
-        recovery="sack-prr-6937",
-        transport=tc.Transport.ns2(),
-    )
-    data = tc.simulate(tc.Scenario(net, [flow], duration=DURATION, interval=STEP)).data.isel(flow=0)
+    theirs = Trace(*in_ns2(request.param, RATE, DELAY, BUFFER, DURATION))
+    flow = sender(*PORTS[request.param])
+    case = tc.Scenario(path(), [flow], duration=DURATION, interval=STEP)
+    data = tc.simulate(case).data.isel(flow=0)
     counts = (data[each].values.cumsum() for each in ("sent", "retransmitted"))
     return request.param, theirs, Trace(data["time"].values, data["cwnd"].values, *counts)
 

@@ -26,7 +26,7 @@ from pathlib import Path
 import ns2_runs
 import numpy as np
 import pytest
-from test_linux_against_ns2 import BUFFER, DELAY, PORTS, RATE, is_record
+from test_linux_against_ns2 import BUFFER, DELAY, PORTS, RATE, in_ns2, path, sender
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -45,17 +45,8 @@ LOWER = {
 
 def ours(controller, loss, params=(), seeds=SEEDS):
     """Mean goodput, packets per second."""
-    net = tc.dumbbell(
-        RATE * 1e6, DELAY / 1e3, BUFFER, access_rate=1e9, access_delay=0.5e-3, loss=loss
-    )
-    flow = tc.Flow(
-        controller,
-        packet_size=1500,
-        params=dict(params),
-        recovery="sack-prr-6937",
-        transport=tc.Transport.ns2(),
-    )
-    runs = tc.sweep([tc.Scenario(net, [flow], duration=DURATION, seed=1 + k) for k in range(seeds)])
+    case = tc.Scenario(path(loss=loss), [sender(controller, params)], duration=DURATION)
+    runs = tc.sweep([case.replace(seed=1 + k) for k in range(seeds)])
     total = 0.0
     for run in runs:
         data = run.data.isel(flow=0).sel(time=slice(FIRST, LAST))
@@ -157,8 +148,6 @@ def test_with_the_ports_arithmetic_they_agree(name, loss):
 
 @ns2_runs.needs_ns2
 def test_what_is_recorded_is_what_ns_2_does():
-    words = ["reno", RATE, DELAY, BUFFER, DURATION, "1e-3", 1]
-    lines, _ = ns2_runs.run("linux.tcl", *words)
-    time, _, sent, again = np.array([x for x in lines if is_record(x)], dtype=float).T
+    time, _, sent, again = in_ns2("reno", RATE, DELAY, BUFFER, DURATION, "1e-3", 1)
     first, last = np.interp([FIRST, LAST], time, sent - again)
     assert (last - first) / (LAST - FIRST) == pytest.approx(THEIRS["1e-3"]["reno"][0], abs=0.01)

@@ -130,59 +130,51 @@ def test_red_is_equal_to_the_packet(table, mix, setting, tmp_path, monkeypatch):
     same_drops(dropped, there)
 
 
-#: Other disciplines: ours, ns-2's name and settings, and by how many packets its buffer is smaller
-#: in our count of them (see the disciplines' docstrings).
+#: Other disciplines: ns-2's name, and by how many packets its buffer is smaller in our count of
+#: them (see the disciplines' docstrings).
+IN_NS2 = {"rem": ("REM", 0), "pi": ("PI", 1), "adaptive_red": ("RED", 1)}
+
+#: Parameters with other names in ns-2.
+NAMES = {
+    "target": "pbo_", "update_time": "pupdtime_", "min_thresh": "thresh_",
+    "max_thresh": "maxthresh_", "weight": "q_weight_",
+}  # fmt: skip
+
+
+def words_of(queue):
+    """A discipline and its parameters as ns-2 is told of them."""
+    words = [IN_NS2[queue.name][0]]
+    if queue.name == "adaptive_red":
+        words += ["adaptive_", 1, "q_weight_", 0]  # 0 is the automatic weight
+    for name, value in queue.params:
+        words += (
+            ["linterm_", 1 / value] if name == "max_p" else [NAMES.get(name, name + "_"), value]
+        )
+    return words
+
+
+RED = tc.queues.AdaptiveRED
 DISCIPLINES = {
-    "rem": (tc.queues.REM(target=8), ["REM", "pbo_", 8], 0),
-    "rem, fast": (
-        tc.queues.REM(target=5, gamma=0.01, update_time=0.01),
-        ["REM", "pbo_", 5, "gamma_", 0.01, "pupdtime_", 0.01],
-        0,
+    "rem": tc.queues.REM(target=8),
+    "rem, fast": tc.queues.REM(target=5, gamma=0.01, update_time=0.01),
+    "rem, seldom, with an average input": tc.queues.REM(
+        target=10, gamma=0.005, phi=1.01, update_time=0.05, inw=0.2
     ),
-    "rem, seldom, with an average input": (
-        tc.queues.REM(target=10, gamma=0.005, phi=1.01, update_time=0.05, inw=0.2),
-        ["REM", "pbo_", 10, "gamma_", 0.005, "phi_", 1.01, "pupdtime_", 0.05, "inw_", 0.2],
-        0,
-    ),
-    "pi": (
-        tc.queues.PI(qref=8, a=1.822e-3, b=1.816e-3),
-        ["PI", "qref_", 8, "a_", 1.822e-3, "b_", 1.816e-3],
-        1,
-    ),
-    "pi, seldom": (
-        tc.queues.PI(qref=5, a=2e-3, b=1.8e-3, w=20),
-        ["PI", "qref_", 5, "a_", 2e-3, "b_", 1.8e-3, "w_", 20],
-        1,
-    ),
-    "pi, its own gains": (tc.queues.PI(qref=2), ["PI", "qref_", 2], 1),
-    "adaptive red": (
-        tc.queues.AdaptiveRED(min_thresh=3, max_thresh=9, weight=0.002),
-        ["RED", "thresh_", 3, "maxthresh_", 9, "q_weight_", 0.002, "adaptive_", 1],
-        1,
-    ),
-    "adaptive red, automatic weight": (
-        tc.queues.AdaptiveRED(min_thresh=4, max_thresh=12, max_p=0.02),
-        ["RED", "thresh_", 4, "maxthresh_", 12, "linterm_", 50, "q_weight_", 0, "adaptive_", 1],
-        1,
-    ),
-    "adaptive red, quick": (
-        tc.queues.AdaptiveRED(
-            min_thresh=2,
-            max_thresh=10,
-            weight=0.01,
-            max_p=0.05,
-            alpha=0.03,
-            beta=0.7,
-            interval=0.2,
-            bottom=0.02,
-            top=0.3,
-        ),
-        [
-            *("RED", "thresh_", 2, "maxthresh_", 10, "q_weight_", 0.01, "linterm_", 20),
-            *("adaptive_", 1, "alpha_", 0.03, "beta_", 0.7, "interval_", 0.2),
-            *("bottom_", 0.02, "top_", 0.3),
-        ],
-        1,
+    "pi": tc.queues.PI(qref=8, a=1.822e-3, b=1.816e-3),
+    "pi, seldom": tc.queues.PI(qref=5, a=2e-3, b=1.8e-3, w=20),
+    "pi, its own gains": tc.queues.PI(qref=2),
+    "adaptive red": RED(min_thresh=3, max_thresh=9, weight=0.002),
+    "adaptive red, automatic weight": RED(min_thresh=4, max_thresh=12, max_p=0.02),
+    "adaptive red, quick": RED(
+        min_thresh=2,
+        max_thresh=10,
+        weight=0.01,
+        max_p=0.05,
+        alpha=0.03,
+        beta=0.7,
+        interval=0.2,
+        bottom=0.02,
+        top=0.3,
     ),
 }
 
@@ -219,16 +211,17 @@ def stands_still(folder):
     ],
 )
 def test_other_disciplines_are_equal_to_the_packet(table, mix, queue, tmp_path, monkeypatch):
-    ours_is, theirs_is, more = DISCIPLINES[queue]
+    discipline = DISCIPLINES[queue]
+    _, more = IN_NS2[discipline.name]
     scenario = s.mixed(table, mix, "drop-tail")
     links = tuple(
-        link.replace(queue=ours_is, buffer=link.buffer + more) if link.record else link
+        link.replace(queue=discipline, buffer=link.buffer + more) if link.record else link
         for link in scenario.net.links
     )
     scenario = scenario.replace(net=scenario.net.replace(links=links))
     scenario = with_ns2_random_numbers(scenario, s.TABLES[table].mixes[mix], monkeypatch)
     *ours, dropped = in_ours(scenario)
-    *theirs, there = in_ns2(table, mix, tmp_path, theirs_is)
+    *theirs, there = in_ns2(table, mix, tmp_path, words_of(discipline))
     assert dropped
     if (mix, queue) not in PARTED:
         assert ours == theirs

@@ -22,26 +22,27 @@ def text_of(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_wheel_and_source_distribution_hold_what_they_should_and_nothing_else(tmp_path):
+def problems(root, folder):
+    """Of the wheel and the source distribution built from `root`."""
     build = pytest.importorskip("hatchling.builders.wheel", reason="pip install hatchling")
     sdist = pytest.importorskip("hatchling.builders.sdist")
     for builder in (build.WheelBuilder, sdist.SdistBuilder):
-        next(builder(str(ROOT)).build(directory=str(tmp_path)))
-    assert release.problems(tmp_path) == []
+        next(builder(str(root)).build(directory=str(folder)))
+    return release.problems(folder)
+
+
+def test_wheel_and_source_distribution_hold_what_they_should_and_nothing_else(tmp_path):
+    assert problems(ROOT, tmp_path) == []
 
 
 def test_a_missing_or_a_foreign_file_is_found(tmp_path):
-    build = pytest.importorskip("hatchling.builders.wheel", reason="pip install hatchling")
-    sdist = pytest.importorskip("hatchling.builders.sdist")
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "tcpcc", copy / "tcpcc", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     (copy / "tcpcc" / "engine.so").write_bytes(b"\x7fELF")
     (copy / "tcpcc" / "scenario" / "references.bib").unlink()
-    for builder in (build.WheelBuilder, sdist.SdistBuilder):
-        next(builder(str(copy)).build(directory=str(tmp_path)))
-    found = release.problems(tmp_path)
+    found = problems(copy, tmp_path)
     assert "wheel: tcpcc/engine.so is neither code nor data" in found
     assert "wheel: tcpcc/scenario/references.bib is missing" in found
     assert "source distribution: SECURITY.md is missing" in found

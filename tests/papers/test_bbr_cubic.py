@@ -1,17 +1,14 @@
 """BBR beside CUBIC: ours against the test-bed, the closed form, harm, and starvation."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import experiments
 import tcpcc as tc
 from experiments import bbr_cubic
 from experiments.bbr_cubic import command, figures, scenarios, studies, tables
 from experiments.bbr_cubic.scenarios import Network, Point
-from tcpcc.errors import ScenarioError
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +16,6 @@ SMALL = Network(50, 5)
 MIDDLE = Network(50, 40)
 SLOW = Network(100, 80)
 NETWORKS = scenarios.networks()
-PAGE = Path(experiments.__file__).parents[1] / "docs/bbr_cubic.md"
 
 
 def goodput(network, buffer, n, **settings):
@@ -93,36 +89,31 @@ def test_the_median_distance_of_five_seeds_in_the_smallest_network():
     assert np.mean(medians) <= tables.DISTANCE
 
 
-ALONG_THE_LINE = {Network(100, 20): {5.0}}
-"""Buffers whose equilibrium is further away; the test after the next has the cause."""
+ALONG_THE_LINE = Network(100, 20), 5.0
+"""The buffer whose equilibrium is further away; the test after the next has the cause."""
 
-BY_ONE_POINT = {Network(100, 20): {10.0: 41}}
-"""Buffers whose equilibrium one run decides, of which the number of BBR flows is given."""
+BY_ONE_POINT = Point(Network(100, 20), 10.0, 41)
+"""The run that decides the equilibrium of its buffer."""
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_equilibria_are_within_6_flows_of_the_test_beds(network):
     pairs = tables.equilibria(bbr_cubic.stored(), network)
     apart = {b for b, (ours, other) in pairs.items() if abs(ours - other) > tables.EQUILIBRIUM}
-    assert apart == ALONG_THE_LINE.get(network, set()) | set(BY_ONE_POINT.get(network, {}))
+    assert apart == {b for net, b in (ALONG_THE_LINE, BY_ONE_POINT[:2]) if net == network}
 
 
 def test_without_the_one_point_the_equilibrium_is_near():
     """41 BBR flows get 0.83 of the link (an equal share: 0.82), 39 and 43 get 0.66 and 0.71."""
-    for network, points in BY_ONE_POINT.items():
-        for buffer, n in points.items():
-            others = {p: x for p, x in bbr_cubic.stored().items() if p != (network, buffer, n)}
-            assert len(others) == len(bbr_cubic.stored()) - 1
-            ours = tables.equilibrium(others, network, buffer)
-            other = tables.equilibrium(scenarios.testbed(), network, buffer)
-            assert abs(ours - other) <= tables.EQUILIBRIUM
+    others = dict(bbr_cubic.stored())
+    del others[BY_ONE_POINT]
+    ours, other = (tables.equilibrium(x, *BY_ONE_POINT[:2]) for x in (others, scenarios.testbed()))
+    assert abs(ours - other) <= tables.EQUILIBRIUM
 
 
-@pytest.mark.parametrize(
-    ("network", "buffer"), [(net, b) for net, of in ALONG_THE_LINE.items() for b in of]
-)
-def test_an_accepted_distance_moves_an_equilibrium_on_a_curve_along_the_line(network, buffer):
+def test_an_accepted_distance_moves_an_equilibrium_on_a_curve_along_the_line():
     """The test-bed's own curve, lowered by less than `DISTANCE`, has an equilibrium as far away."""
+    network, buffer = ALONG_THE_LINE
     lower = {
         p: (bbr - 0.05 * network.rate, cubic + 0.05 * network.rate)
         for p, (bbr, cubic) in scenarios.testbed().items()
@@ -175,11 +166,8 @@ def test_the_sum_shows_by_how_much_bbr_is_ahead(n):
 
 def test_bbr_that_is_ahead_gets_more():
     """The head start moves the share towards the test-bed's."""
-    theirs, ours, without = (
-        told(SLOW, 20.0, 10)[0],
-        goodput(SLOW, 20.0, 10)[0],
-        goodput(SLOW, 20.0, 10, ahead=False)[0],
-    )
+    theirs, ours = told(SLOW, 20.0, 10)[0], goodput(SLOW, 20.0, 10)[0]
+    without = goodput(SLOW, 20.0, 10, ahead=False)[0]
     assert abs(ours - theirs) < tables.DISTANCE < theirs - without
 
 
@@ -386,25 +374,7 @@ def test_fast_starves_slowly():
     assert 1.5 < studies.unfairness(run) < 2.5
 
 
-# The page, the command, the figures
-
-
-def test_the_page_has_todays_numbers():
-    text = PAGE.read_text()
-    for row in tables.page_rows():
-        assert row in text, row
-
-
-def test_unknown_items_and_other_options_are_refused():
-    import argparse
-
-    base = dict.fromkeys(("readme", "scorecard", "accept", "figures", "json"), None)
-    with pytest.raises(ScenarioError, match="unknown item of bbr_cubic 'share'"):
-        command.reproduce(argparse.Namespace(**base, model="both", item="share"))
-    with pytest.raises(ScenarioError, match="unknown model of bbr_cubic 'hybrid'"):
-        command.reproduce(argparse.Namespace(**base, model="hybrid", item=None))
-    with pytest.raises(ScenarioError, match="scorecard"):
-        command.reproduce(argparse.Namespace(**{**base, "scorecard": "x"}, model="both", item=None))
+# The figures
 
 
 def test_figures_show_all_points():

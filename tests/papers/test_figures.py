@@ -8,6 +8,7 @@ takes its legend from the same two functions.
 import factories
 import matplotlib as mpl
 import pytest
+from accepted import accepted
 
 import experiments
 from experiments import expected_numbers, figure_files, harness, ratio_plot
@@ -42,19 +43,9 @@ def records():
     return {name: expected_numbers.records_of(name) for name in PAPERS}
 
 
-def numbers(records, item):
+def numbers(paper, item):
     """By model and (row, column), as a chart takes them."""
-    found = {"packet": {}, "fluid": {}}
-    for r in records:
-        if r.item != item:
-            continue
-        for model, spread, sd in (
-            ("packet", r.spread, r.sd),
-            ("fluid", r.fluid_spread, r.fluid_sd),
-        ):
-            if r.number(model) is not None:
-                cell = Measured(r.number(model), *(spread or (None, None)), sd)
-                found[model][r.row, r.column] = cell
+    found = {model: accepted(paper, item, model) for model in experiments.MODELS}
     return {model: of_model for model, of_model in found.items() if of_model}
 
 
@@ -84,9 +75,9 @@ def test_a_legend_over_its_data_is_found():
 
 @pytest.mark.papers
 @pytest.mark.parametrize(("paper", "item"), CHARTS, ids=map("/".join, CHARTS))
-def test_legends_of_charts_stand_beside_the_data(paper, item, records):
+def test_legends_of_charts_stand_beside_the_data(paper, item):
     one = PAPERS[paper].items[item]
-    figure = one.chart(numbers(records[paper], one.of or item))
+    figure = one.chart(numbers(paper, one.of or item))
     assert misplaced(figure) == []
 
 
@@ -198,10 +189,8 @@ def test_a_png_has_the_figures_colours_in_a_small_palette(tmp_path):
     (file,) = figure_files.save(a_figure(), tmp_path / "p", ["png"])
     with Image.open(file) as image:
         assert image.mode == "P"
-        assert image.size == (
-            round(plots.WIDTH * figure_files.DPI),
-            600,
-        )  # white margins left and right
+        width = round(plots.WIDTH * figure_files.DPI)  # with white margins left and right
+        assert image.size == (width, 600)
         assert image.info["dpi"] == pytest.approx((figure_files.DPI, figure_files.DPI), abs=0.1)
         colours = {colour for _, colour in image.convert("RGB").getcolors()}
     assert tuple(round(255 * c) for c in mpl.colors.to_rgb(plots.BLUE)) in colours

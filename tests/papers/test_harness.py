@@ -31,6 +31,23 @@ def cell(**changes):
     return replace(plain, **changes)
 
 
+def judged(one, packet=None, fluid=None):
+    """The record of a cell: a number of each model, or what was measured."""
+    values = {"packet": packet, "fluid": fluid}
+    return record(
+        one,
+        {
+            model: {one.key: value if isinstance(value, Measured) else Measured(value)}
+            for model, value in values.items()
+            if value is not None
+        },
+    )
+
+
+def why(text):
+    return Cause(text, check="test_x.py::test_y")
+
+
 # --- verdicts ------------------------------------------------------------------------------------
 
 
@@ -85,22 +102,21 @@ def test_an_undecided_number_says_how_many_seeds_decide_it_and_needs_no_cause():
     """10 + 4 is 1 from 13; two standard errors fit with (2 * 5 / 1)^2 = 100 seeds."""
     one = cell(published=10.0, tolerance=Tolerance("absolute", 4, "r"), cause=why("phases"))
     mean, single = Measured(13.0, 5, 20, 5.0, 16), Measured(13.0, 9, 13.5, 5.0)
-    found = record(one, {"packet": {one.key: mean}, "fluid": {one.key: single}})
+    found = judged(one, mean, single)
     assert (found.verdict, found.fluid_verdict, found.cause) == ("undecided", "reproduced", "")
     text = f"{judging.UNDECIDED} (16): 100 seeds would decide it."
     assert (found.undecided("packet"), found.undecided("fluid")) == (text, "")
     assert found.as_dict()["undecided"] == text
     assert f"[1] {text}" in scorecard_page.markdown_table([found])
     assert judging.seeds_needed(5.0, 0.9) == 124  # 123.4
-    near = record(one, {"fluid": {one.key: mean._replace(value=14.001)}})
+    near = judged(one, fluid=mean._replace(value=14.001))
     assert near.undecided("fluid").endswith("more than 10,000 seeds would decide it.")
 
 
 def test_a_reference_is_undecided_too():
     one = cell(published=None, reference=0.5)
     for value in (0.52, 0.54):
-        mean = Measured(value, 0.4, 0.6, 0.1, 16)
-        assert record(one, {"packet": {one.key: mean}}).verdict == "undecided"
+        assert judged(one, Measured(value, 0.4, 0.6, 0.1, 16)).verdict == "undecided"
 
 
 def test_a_quotient_is_judged_by_its_standard_error():
@@ -112,13 +128,9 @@ def test_a_quotient_is_judged_by_its_standard_error():
 
 
 def test_fluid_near_undecided_packets_says_so():
-    one = cell()
-    values = {
-        "packet": {one.key: Measured(0.52, 0, 1, 0.1, 16)},
-        "fluid": {one.key: Measured(0.54)},
-    }
-    assert record(one, values).fluid_cause == judging.NEAR_UNDECIDED
-    assert scorecard_page.explained([record(one, values)], "fluid_cause").total() == 0
+    found = judged(cell(), Measured(0.52, 0, 1, 0.1, 16), 0.54)
+    assert found.fluid_cause == judging.NEAR_UNDECIDED
+    assert scorecard_page.explained([found], "fluid_cause").total() == 0
 
 
 def test_printed_and_inferred_numbers_and_formulas_are_counted_apart():
@@ -137,7 +149,7 @@ def test_the_strict_count_leaves_out_undecided_numbers_and_loose_matches():
     noisy = cell(paper="quick_vegas")
     loose = replace(noisy, tolerance=Tolerance("relative", 0.5, "r"))
     found = [judged(noisy, 0.51, 0.51), judged(loose, 0.51, 0.51)]
-    found.append(record(noisy, {"packet": {noisy.key: Measured(0.51, 0, 1, 0.5, 10)}}))
+    found.append(judged(noisy, Measured(0.51, 0, 1, 0.5, 10)))
     row = scorecard_page.overview(found).iloc[0]
     told = [row[f"packet {name}"] for name in ("tested", "reproduced", "loose match", "undecided")]
     assert told == [3, 1, 1, 1]
@@ -156,18 +168,17 @@ def test_the_strict_count_leaves_out_undecided_numbers_and_loose_matches():
 def test_a_single_run_is_decided_by_its_range_over_starts(value, low, high, verdict):
     one = cell()
     of_one_run = Measured(value, low, high, 0.01)
-    found = record(one, {"packet": {one.key: of_one_run}, "fluid": {one.key: of_one_run}})
+    found = judged(one, of_one_run, of_one_run)
     assert [found.judged(m) for m in judging.MODELS] == [verdict] * 2
     why_open = judging.OF_ONE_RUN if verdict == "undecided" else ""
     assert [found.undecided(m) for m in judging.MODELS] == [why_open] * 2
-    mean = record(one, {"packet": {one.key: of_one_run._replace(seeds=16)}})
+    mean = judged(one, of_one_run._replace(seeds=16))
     assert mean.verdict == ("reproduced" if value == 0.51 else "deviates")
 
 
 def test_the_summary_counts_single_runs_among_the_undecided():
     one = cell(paper="quick_vegas")
-    numbers = (Measured(0.51, 0.4, 0.6), Measured(0.51, 0.4, 0.6, 0.5, 10))
-    found = [record(one, {"packet": {one.key: number}}) for number in numbers]
+    found = [judged(one, Measured(0.51, 0.4, 0.6)), judged(one, Measured(0.51, 0.4, 0.6, 0.5, 10))]
     lines = scorecard_page.overview_markdown(found).splitlines()
     counts = {line.split(" | ")[0][2:].split(":")[0]: line.split(" | ")[1:] for line in lines}
     assert counts["undecided"] == ["2", "0 |"]
@@ -176,8 +187,7 @@ def test_the_summary_counts_single_runs_among_the_undecided():
 
 def test_the_summary_counts_values_within_the_tolerance_whatever_their_range():
     one = cell(paper="quick_vegas")  # 0.50 +- 0.03
-    numbers = (Measured(0.529, 0.4, 0.6), Measured(0.531, 0.4, 0.6))
-    found = [record(one, {"packet": {one.key: number}}) for number in numbers]
+    found = [judged(one, Measured(value, 0.4, 0.6)) for value in (0.529, 0.531)]
     assert [r.verdict for r in found] == ["undecided"] * 2
     assert "is within the tolerance | 1 | 0 |" in scorecard_page.overview_markdown(found)
 
@@ -211,7 +221,7 @@ def test_a_cell_by_definition_is_shown_but_not_counted():
     """A number divided by itself says nothing about a model, whatever the value."""
     cell = next(c for c in published_numbers.of("tcp_vegas").cells if c.by_definition)
     for value in (1.0, 7.0):
-        found = record(cell, {"packet": {cell.key: Measured(value)}})
+        found = judged(cell, value)
         assert (found.published, found.verdict, found.cause) == (1.0, "by definition", "")
         row = scorecard_page.overview([found]).iloc[0]
         assert (row["published"], row["packet tested"], row["packet reproduced"]) == (0, 0, 0)
@@ -263,14 +273,6 @@ def test_errors_are_graded_whatever_the_tolerance(ours, target, told):
     assert grade(judging.difference(ours, target)) == told
 
 
-def why(text):
-    return Cause(text, check="test_x.py::test_y")
-
-
-def judged(one, packet, fluid):
-    return record(one, {"packet": {one.key: Measured(packet)}, "fluid": {one.key: Measured(fluid)}})
-
-
 def test_each_model_has_its_own_verdict_and_error():
     found = judged(cell(), 0.52, 0.6)
     assert (found.verdict, found.fluid_verdict) == ("reproduced", "deviates")
@@ -304,9 +306,9 @@ def test_a_formula_is_no_agreement_of_two_models():
 
 def test_causes_stand_only_where_something_is_to_be_explained():
     one = cell(cause=why("phases"), fluid_cause=why("no bursts"))
-    good = record(one, {"packet": {one.key: Measured(0.51)}, "fluid": {one.key: Measured(0.53)}})
+    good = judged(one, 0.51, 0.53)
     assert (good.verdict, good.cause, good.tolerance) == ("reproduced", "", 0.03)
-    off = record(one, {"packet": {one.key: Measured(0.61)}, "fluid": {one.key: Measured(0.53)}})
+    off = judged(one, 0.61, 0.53)
     assert (off.verdict, off.cause, off.fluid_cause) == ("deviates", "phases", "no bursts")
     assert (off.packet, off.fluid) == (0.61, 0.53)
 
@@ -328,10 +330,8 @@ def test_fluid_near_packets_that_meet_print_says_so():
     ],
 )
 def test_chance_explains_only_what_our_runs_have_room_for(number, told):
-    one = cell(cause=Cause("phases", chance=True))
-    assert record(one, {"packet": {one.key: number}}).cause == told
-    one = cell(cause=why("phases"))
-    assert record(one, {"packet": {one.key: number}}).cause == "phases"
+    assert judged(cell(cause=Cause("phases", chance=True)), number).cause == told
+    assert judged(cell(cause=why("phases")), number).cause == "phases"
 
 
 @pytest.mark.parametrize(
@@ -346,8 +346,7 @@ def test_chance_explains_only_what_our_runs_have_room_for(number, told):
 )
 def test_chance_parts_the_models_only_where_their_runs_have_room(packet, fluid, told):
     one = cell(published=None, tolerance=None, fluid_cause=Cause("phases", chance=True))
-    values = {"packet": {one.key: packet}, "fluid": {one.key: fluid}}
-    assert record(one, values).fluid_cause == told
+    assert judged(one, packet, fluid).fluid_cause == told
 
 
 def test_two_means_may_differ_by_chance_alone():
@@ -355,10 +354,8 @@ def test_two_means_may_differ_by_chance_alone():
     packet, near, far = (Measured(value, 0, 2, 0.2, 16) for value in (1.0, 1.2, 1.22))
     assert packet.error == pytest.approx(0.05)
     assert Measured(1.0).error == 0
-    found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: near}})
-    assert "standard errors" in found.fluid_cause
-    found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: far}})
-    assert found.fluid_cause == "no bursts"
+    assert "standard errors" in judged(one, packet, near).fluid_cause
+    assert judged(one, packet, far).fluid_cause == "no bursts"
     assert judged(one, 1.0, 1.2).fluid_cause == "no bursts"
 
 
@@ -367,13 +364,9 @@ def test_seeds_that_could_not_tell_two_means_apart_explain_nothing():
     one = cell()
     packet, fluid = Measured(1.0, 0, 4, 1, 9), Measured(1.9, 0, 4, 1, 9)
     assert judging.may_be_chance(packet, fluid)
-    found = record(one, {"packet": {one.key: packet}, "fluid": {one.key: fluid}})
-    assert found.fluid_cause.startswith(judging.UNDECIDED)
-    found = record(
-        replace(one, fluid_cause=why("no bursts")),
-        {"packet": {one.key: packet}, "fluid": {one.key: fluid}},
-    )
-    assert found.fluid_cause == "no bursts"
+    assert judged(one, packet, fluid).fluid_cause.startswith(judging.UNDECIDED)
+    explained = replace(one, fluid_cause=why("no bursts"))
+    assert judged(explained, packet, fluid).fluid_cause == "no bursts"
 
 
 def test_a_mean_over_seeds_has_a_standard_error_and_a_deterministic_run_none():
@@ -386,8 +379,7 @@ def test_a_mean_over_seeds_has_a_standard_error_and_a_deterministic_run_none():
 
 
 def test_a_model_alone_is_judged_itself():
-    one = cell()
-    alone = record(one, {"fluid": {one.key: Measured(0.51)}})
+    alone = judged(cell(), fluid=0.51)
     assert (alone.packet, alone.fluid, alone.verdict) == (None, 0.51, None)
     assert alone.fluid_verdict == "reproduced"
 
@@ -411,16 +403,13 @@ def test_means_are_by_what_stands_before_the_seed():
 
 
 def test_each_model_has_its_own_spread():
-    one = cell()
-    values = {"packet": {one.key: Measured(0.5, 0.4, 0.6)}, "fluid": {one.key: Measured(0.5, 0, 9)}}
-    assert record(one, values).spread == (0.4, 0.6)
-    assert record(one, values).fluid_spread == (0, 9)
-    assert "spread" not in record(one, {"packet": {one.key: Measured(0.5)}}).as_dict()
+    found = judged(cell(), Measured(0.5, 0.4, 0.6), Measured(0.5, 0, 9))
+    assert (found.spread, found.fluid_spread) == ((0.4, 0.6), (0, 9))
+    assert "spread" not in judged(cell(), 0.5).as_dict()
 
 
 def test_a_number_that_never_came_is_null_in_json():
-    one = cell()
-    never = record(one, {"packet": {one.key: Measured(math.nan)}}).as_dict()
+    never = judged(cell(), math.nan).as_dict()
     assert json.loads(json.dumps(never, allow_nan=False))["packet"] is None
     assert never["verdict"] == "deviates"
 
@@ -487,20 +476,12 @@ source = "Table I"
 
 def test_a_block_may_be_read_otherwise_than_its_item(tmp_path):
     file = tmp_path / "p.toml"
-    for of_item, of_block, told in (
-        ("", "", "text"),
-        ("axis", "", "axis"),
-        ("axis", "text", "text"),
-    ):
-        text = MINIMAL.replace(
-            "[[item.block]]",
-            f'[[item.block]]\n  read = "{of_block}"' if of_block else "[[item.block]]",
-        )
-        if of_item:
-            text = text.replace('title = "One"', f'title = "One"\nread = "{of_item}"')
+    of_axis = MINIMAL.replace('title = "One"', 'title = "One"\nread = "axis"')
+    of_text = of_axis.replace("[[item.block]]", '[[item.block]]\n  read = "text"')
+    for text, told in ((MINIMAL, "text"), (of_axis, "axis"), (of_text, "text")):
         file.write_text(text)
         assert {one.read for one in published_numbers.read(file).cells} == {told}
-    file.write_text(MINIMAL.replace('title = "One"', 'title = "One"\nread = "guess"'))
+    file.write_text(of_axis.replace("axis", "guess"))
     with pytest.raises(ValueError, match="read must be one of text, axis, sentence"):
         published_numbers.read(file)
 
@@ -865,35 +846,41 @@ def test_something_is_expected_of_every_cell_and_claim(name):
 # --- stored numbers ------------------------------------------------------------------------------
 
 
+def store(folder, code, numbers):
+    number_store.store(folder, "p", "table_1", "packet", code, numbers)
+
+
+def load(folder, code, *, item="table_1", model="packet"):
+    return number_store.load(folder, "p", item, model, code)
+
+
 def test_stored_numbers_come_back_as_they_were(tmp_path):
     numbers = {
         ("Vegas", "0-25"): Measured(0.5),
         ("Reno", "0-25"): Measured(math.nan, 1.0, 2.0, 0.1, 20),
     }
-    number_store.store(tmp_path, "p", "table_1", "packet", "code", numbers)
-    found = number_store.load(tmp_path, "p", "table_1", "packet", "code")
+    store(tmp_path, "code", numbers)
+    found = load(tmp_path, "code")
     assert found["Vegas", "0-25"] == Measured(0.5)
     assert math.isnan(found["Reno", "0-25"][0])
     assert found["Reno", "0-25"][1:] == (1.0, 2.0, 0.1, 20)
-    assert number_store.load(tmp_path, "p", "table_1", "fluid", "code") is None
+    assert load(tmp_path, "code", model="fluid") is None
 
 
 def test_numbers_of_other_code_are_not_found_and_make_room(tmp_path, all_seeds):
-    number_store.store(tmp_path, "p", "table_1", "packet", "code", {})
-    assert number_store.load(tmp_path, "p", "table_1", "packet", "other") is None
-    number_store.store(tmp_path, "p", "table_1", "packet", "other", {})
+    store(tmp_path, "code", {})
+    assert load(tmp_path, "other") is None
+    store(tmp_path, "other", {})
     assert [file.name for file in tmp_path.iterdir()] == ["p-table_1-packet-all-other.json"]
 
 
 def test_numbers_of_few_and_of_all_seeds_are_kept_beside_each_other(tmp_path, monkeypatch):
     for quick in (True, False):
         monkeypatch.setattr("experiments.seeds.QUICK", quick)
-        number_store.store(
-            tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(quick)}
-        )
+        store(tmp_path, "code", {("a", "b"): Measured(quick)})
     for quick in (True, False):
         monkeypatch.setattr("experiments.seeds.QUICK", quick)
-        assert number_store.load(tmp_path, "p", "table_1", "packet", "code")["a", "b"][0] == quick
+        assert load(tmp_path, "code")["a", "b"][0] == quick
 
 
 def test_a_docstring_or_a_comment_decides_no_number(tmp_path):
@@ -935,17 +922,17 @@ def test_an_item_hangs_on_what_its_scenarios_and_numbers_come_from(monkeypatch, 
     ],
 )
 def test_a_damaged_file_of_numbers_is_no_file(damaged, tmp_path):
-    number_store.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
+    store(tmp_path, "code", {("a", "b"): Measured(1.0)})
     file = next(tmp_path.iterdir())
     file.write_text(damaged(file.read_text()))
-    assert number_store.load(tmp_path, "p", "table_1", "packet", "code") is None
+    assert load(tmp_path, "code") is None
 
 
 def test_numbers_of_another_item_are_not_taken(tmp_path):
-    number_store.store(tmp_path, "p", "table_1", "packet", "code", {("a", "b"): Measured(1.0)})
+    store(tmp_path, "code", {("a", "b"): Measured(1.0)})
     file = next(tmp_path.iterdir())
     file.rename(file.with_name(file.name.replace("table_1", "table_2")))
-    assert number_store.load(tmp_path, "p", "table_2", "packet", "code") is None
+    assert load(tmp_path, "code", item="table_2") is None
 
 
 def test_a_folder_of_a_name_counts(tmp_path, monkeypatch):
@@ -963,9 +950,6 @@ def test_a_folder_of_a_name_counts(tmp_path, monkeypatch):
 def test_what_is_kept_is_not_simulated_again(tmp_path, monkeypatch):
     first = experiments.reproduce("quick_vegas", "figure_2", "fluid", cache=tmp_path / "runs")
 
-    def simulate(*args, **settings):
-        raise AssertionError("simulated again")
-
-    monkeypatch.setattr("tcpcc.models.simulate", simulate)
+    monkeypatch.setattr("tcpcc.models.simulate", lambda *_, **__: pytest.fail("it ran"))
     again = experiments.reproduce("quick_vegas", "figure_2", "fluid", cache=tmp_path / "runs")
     assert again == first

@@ -1,19 +1,17 @@
 """IFIP 2025's test-bed: the files, the settings, our numbers against the published ones."""
 
-import argparse
 import math
 
 import numpy as np
 import pytest
 
 import tcpcc as tc
-from experiments import ifip25, testbeds
+from experiments import ifip25
 from experiments.bbr_cubic.scenarios import Network
-from experiments.ifip25 import causes, command, figures, in_kernel, scenarios, tables
+from experiments.ifip25 import causes, figures, in_kernel, scenarios, tables
 from experiments.ifip25.scenarios import Single, Ten
 from experiments.ifip25.tables import PUBLISHED
 from experiments.testbeds import TESTBED, Key
-from tcpcc.errors import ScenarioError
 
 TEN, SINGLE = tables.ITEMS["ten"], tables.ITEMS["single"]
 SEEDS = {"ten": {"packet": 10, "fluid": 10}, "single": {"packet": 3, "fluid": 1}}
@@ -47,30 +45,6 @@ def test_numbers_are_those_of_the_paper():
     assert told[Key(TESTBED, Ten("bbr3", "reno", 6), "jain")] == (0.8698, 0.7518, 0.7428)
     assert told[Key(PUBLISHED, Ten("bbr", "cubic", 1), "loss")] == (19.1633,)
     assert ifip25.everything(SINGLE)[Key(TESTBED, ONE, tables.RATE)] == (6.08, 6.162, 5.998)
-
-
-@pytest.mark.parametrize("item", tables.ITEMS.values(), ids=lambda item: item.name)
-def test_a_file_is_written_as_it_is_read(item, tmp_path, monkeypatch):
-    ours = tables.stored(item)
-    monkeypatch.setattr(testbeds, "DATA", tmp_path)
-    testbeds.store(item, ours)
-    assert tables.stored(item) == ours
-
-
-@pytest.mark.parametrize("model", tables.MODELS)
-@pytest.mark.parametrize(
-    ("item", "cell"), [(TEN, Ten("bbr3", "cubic", 8)), (SINGLE, ONE)], ids=["ten", "single"]
-)
-@pytest.mark.slow
-def test_two_cells_are_those_stored(item, cell, model):
-    found, cost = testbeds.simulated([cell], model, (1,), of=tables.measured, title="one cell")
-    assert testbeds.moved(found, tables.stored(item)) == []
-    assert 0 < cost < 1
-
-
-def test_a_moved_number_is_found():
-    key, values = next(iter(tables.stored(TEN).items()))
-    assert len(testbeds.moved({key: (values[0] * 1.001,)}, tables.stored(TEN))) == 1
 
 
 # The settings
@@ -113,24 +87,7 @@ def test_a_mean_is_within_the_spread_if_it_differs_by_at_most_the_range(seeds, w
     assert tables.within_spread(numbers, "packet", cell, "jain") is within
 
 
-# Ours against the published numbers: bounds just above today's errors (docs/ifip25.md)
-
-BOUNDS = {
-    ("bbr", "cubic"): {"packet": (0.028, 1.0), "fluid": (0.035, 1.3)},
-    ("bbr", "bbr"): {"packet": (0.022, 0.9), "fluid": (0.044, 0.9)},
-    ("bbr3", "cubic"): {"packet": (0.036, 1.0), "fluid": (0.039, 1.1)},
-    ("bbr3", "reno"): {"packet": (0.036, 2.5), "fluid": (0.041, 2.3)},
-    ("bbr3", "bbr3"): {"packet": (0.028, 1.5), "fluid": (0.034, 1.5)},
-}
-"""Mean errors of Jain's index and of the occupancy in points."""
-
-
-@pytest.mark.parametrize("model", tables.MODELS)
-@pytest.mark.parametrize("pair", scenarios.PAIRS, ids=" ".join)
-def test_mean_errors_are_those_of_the_page(pair, model):
-    jain, occupancy = BOUNDS[pair][model]
-    assert 0.75 * jain < errors(pair, model, "jain") <= jain
-    assert errors(pair, model, "occupancy") <= occupancy
+# Ours against the published numbers: mean errors are those of the page (docs/test_written_pages.py)
 
 
 @pytest.mark.parametrize("pair", scenarios.PAIRS[1:], ids=" ".join)
@@ -195,24 +152,7 @@ def test_three_times_the_duration_leaves_the_share_of_bbr3():
     assert share_of_bbr3(32, duration=3000) == pytest.approx(share_of_bbr3(32), abs=0.03)
 
 
-# The page, the command, the figures
-
-
-@pytest.mark.parametrize("item", tables.ITEMS.values(), ids=lambda item: item.name)
-def test_the_page_has_todays_numbers(item):
-    text = tables.PAGE.read_text(encoding="utf-8")
-    for row in tables.page_rows(item) + tables.spread_rows():
-        assert row in text, row
-
-
-def test_unknown_items_and_other_options_are_refused():
-    base = dict.fromkeys(("readme", "scorecard", "accept", "figures", "json"), None)
-    with pytest.raises(ScenarioError, match="unknown item of ifip25 'eleven'"):
-        command.reproduce(argparse.Namespace(**base, model="both", item="eleven"))
-    with pytest.raises(ScenarioError, match="unknown model of ifip25 'hybrid'"):
-        command.reproduce(argparse.Namespace(**base, model="hybrid", item=None))
-    with pytest.raises(ScenarioError, match="readme"):
-        command.reproduce(argparse.Namespace(**{**base, "readme": "x"}, model="both", item=None))
+# The figures
 
 
 @pytest.mark.long

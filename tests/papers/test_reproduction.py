@@ -43,8 +43,6 @@ EXPENSIVE = {
 }
 """Items that take more than 1.5 CPU s with two seeds, or share the runs of one that does."""
 SAMPLE = tuple((paper, item) for paper, item in ITEMS if item not in EXPENSIVE.get(paper, ()))
-
-
 LONG = tuple(one for one in ITEMS if one not in SAMPLE)
 
 
@@ -68,17 +66,12 @@ def moved(paper, item, items):
     return [f"{' / '.join(key)}: {'; '.join(what)}" for key, what in changes.items() if what]
 
 
-@pytest.mark.parametrize(("paper", "item"), SAMPLE)
+@pytest.mark.parametrize(
+    ("paper", "item"), [*SAMPLE, *(pytest.param(*one, marks=pytest.mark.long) for one in LONG)]
+)
 def test_of_two_seeds_all_numbers_and_verdicts_are_those_accepted(paper, item):
     assert seeds.QUICK
-    assert moved(paper, item, SAMPLE) == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("paper", "item"), LONG)
-def test_of_two_seeds_all_expensive_numbers_and_verdicts_are_those_accepted(paper, item):
-    assert seeds.QUICK
-    assert moved(paper, item, LONG) == []
+    assert moved(paper, item, SAMPLE if (paper, item) in SAMPLE else LONG) == []
 
 
 @pytest.mark.papers
@@ -177,14 +170,6 @@ def test_a_claim_that_fails_is_explained_at_one_of_its_cells(paper):
 
 def of_all():
     return [record for paper in PAPERS for record in accepted(paper).values()]
-
-
-def test_scorecard_and_readme_are_of_these_numbers():
-    """`make accept` renews both."""
-    found, root = of_all(), Path(experiments.__file__).parents[1]
-    assert experiments.markdown(found) == (root / "docs" / "scorecard.md").read_text()
-    readme = (root / "README.md").read_text()
-    assert experiments.scorecard_page.overview_markdown(found, "notebooks/{}.ipynb") in readme
 
 
 def test_the_readme_tells_accepted_numbers():

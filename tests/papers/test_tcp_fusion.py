@@ -1,14 +1,13 @@
 """The Fusion paper beyond its tables: what it claims, over seeds."""
 
-from functools import cache
+from functools import partial
 
 import numpy as np
 import pytest
+from accepted import accepted
 
-from experiments import expected_numbers
 from experiments.records import may_be_chance
 from experiments.seeds import over_seeds
-from experiments.tcp_fusion import PAPER
 from experiments.tcp_fusion import scenarios as s
 from experiments.tcp_fusion import tables as t
 from tcpcc.sweeps import sweep
@@ -18,12 +17,7 @@ pytestmark = pytest.mark.slow
 FRIENDLY = ("Fusion", "ARENO", "CTCP")
 
 
-@cache
-def cells(item):
-    """The packet model's numbers of an item: those accepted, to which test_reproduction.py holds
-    every run."""
-    found = expected_numbers.numbers(PAPER.name, "packet")
-    return {key[1:]: value for key, value in found.items() if key[0] == item}
+cells = partial(accepted, "tcp_fusion")
 
 
 # Table 1.
@@ -67,20 +61,13 @@ def test_what_a_loss_leaves():
 # Loss.
 
 
-def over_areno(loss):
-    found = cells("figure_4")
-    return found["Fusion", loss].value / found["ARENO", loss].value
-
-
 @pytest.mark.parametrize("loss", ["1e-3", "1e-2"])
 def test_a_kernels_clock_costs_areno_more_than_fusion(loss):
     """A clock of 4 ms tells ARENO of waits that it takes for congestion."""
-    found = cells("clock")
+    exact, found = cells("figure_4"), cells("clock")
+    over_areno = exact["Fusion", loss].value / exact["ARENO", loss].value
     ticking = found["Fusion, 4 ms clock", loss].value / found["ARENO, 4 ms clock", loss].value
-    assert over_areno(loss) < ticking < 2.5
-
-
-# Route 1, Route 2.
+    assert over_areno < ticking < 2.5
 
 
 # Simulations.

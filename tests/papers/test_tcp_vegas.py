@@ -1,23 +1,21 @@
 """The Vegas paper beyond its numbers: what it claims and what was found."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from accepted import accepted
 
 import tcpcc as tc
-from experiments import expected_numbers, published_numbers
+from experiments import published_numbers
 from experiments.measured_numbers import Measured
-from experiments.tcp_vegas import PAPER
 from experiments.tcp_vegas import scenarios as s
 from experiments.tcp_vegas import tables as t
 
 pytestmark = pytest.mark.slow
 
 
-def numbers(item, model="packet"):
-    """Those accepted, by (row, column), with the range over seeds; test_reproduction.py holds every
-    run to them."""
-    found = expected_numbers.numbers(PAPER.name, model)
-    return {key[1:]: number for key, number in found.items() if key[0] == item}
+numbers = partial(accepted, "tcp_vegas")
 
 
 def printed(item):

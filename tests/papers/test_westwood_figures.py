@@ -1,28 +1,23 @@
 """Figures 3 and 4 of the Westwood paper: rounding errors do not change the bytes of a figure."""
 
-import csv
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from accepted import accepted
 
-from experiments import figure_files, published_numbers
-from experiments.measured_numbers import Measured
+from experiments import figure_files
 from experiments.westwood_rbe import figures
 
 
 def values(item, rng):
     """The accepted numbers, each changed by at most one unit in the last place."""
-    found = {"packet": {}, "fluid": {}}
-    path = published_numbers.DATA / "westwood_rbe_expected.csv"
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
-    for row in csv.DictReader(lines):
-        if row["item"] == item:
-            for model, cells in found.items():
-                value = float(np.nextafter(float(row[model]), rng.choice([-9.0, 9.0])))
-                ends = (float(row[f"{model}_{k}"]) for k in ("low", "high"))
-                cells[row["row"], row["column"]] = Measured(value, *ends)
-    return found
+    return {
+        model: {
+            key: number._replace(value=float(np.nextafter(number.value, rng.choice([-9.0, 9.0]))))
+            for key, number in accepted("westwood_rbe", item, model).items()
+        }
+        for model in ("packet", "fluid")
+    }
 
 
 @pytest.mark.long

@@ -1,29 +1,24 @@
 """The Westwood paper beyond its numbers: what it claims and what was found, held against every
 seed where chance leaves that."""
 
-import pytest
+from functools import partial
 
-from experiments import expected_numbers, harness
-from experiments.westwood_rbe import PAPER, tables
+import pytest
+from accepted import accepted
+
 from experiments.westwood_rbe import scenarios as s
+from experiments.westwood_rbe import tables
 
 pytestmark = pytest.mark.slow
 
-MODELS = pytest.mark.parametrize("model", harness.MODELS)
-LEGACY = pytest.mark.parametrize("legacy", s.LEGACY)
 
-
-def numbers(item, model="packet"):
-    """Those accepted, by (row, column), with the range over seeds; test_reproduction.py holds every
-    run to them."""
-    found = expected_numbers.numbers(PAPER.name, model)
-    return {key[1:]: number for key, number in found.items() if key[0] == item}
+numbers = partial(accepted, "westwood_rbe")
 
 
 # Section III-A and Figure 1.
 
 
-@LEGACY
+@pytest.mark.parametrize("legacy", s.LEGACY)
 def test_westwood_is_friendly_where_the_buffer_is_the_bdp(legacy):
     """Equation 7, in every seed."""
     found = numbers("figure_1")[f"Westwood / {legacy}", "BDP"]
@@ -48,10 +43,9 @@ def test_the_laws_agree_at_one_bdp_alone():
 # Figures 3 and 4.
 
 TWO_FLOWS = {"figure_3": (67, 266), "figure_4": (93, 187, 375, 750)}
-TRADEOFFS = pytest.mark.parametrize("item", TWO_FLOWS)
 
 
-@TRADEOFFS
+@pytest.mark.parametrize("item", TWO_FLOWS)
 def test_the_proposal_leaves_two_flows_as_they_are_and_gains_nothing(item):
     """Finding: the text has it gain utilization, less than Westwood does. It gains none, since it
     halves its window as Reno does: of its estimates nothing is left at a loss with the buffer full
@@ -76,6 +70,3 @@ def test_the_proposal_is_no_fairer_among_unlike_round_trip_times():
         )
         assert slow[1].value < slow[0].value
         assert abs(fast[1].value - fast[0].value) < max(cell.high - cell.low for cell in fast)
-
-
-# One flow.

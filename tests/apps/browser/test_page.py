@@ -6,6 +6,7 @@ import io
 import json
 import math
 import time
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -71,15 +72,18 @@ def chromium():
 @pytest.fixture
 def page(chromium, address):
     """The page of a run that takes little time."""
-    yield from opened(chromium, address)
+    with opened(chromium, address) as page:
+        yield page
 
 
 @pytest.fixture
 def long_page(chromium, long_address):
     """The page of a run whose results are compared."""
-    yield from opened(chromium, long_address)
+    with opened(chromium, long_address) as page:
+        yield page
 
 
+@contextmanager
 def opened(chromium, address):
     """A page, with its requests and complaints, after its first run has begun."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
@@ -138,17 +142,15 @@ def native(data, model, controllers=None, queue=0, values=None, starts=None, see
     of = data.choices
     scenario = control.with_queue(of.scenario, of.queues[queue])
     for i, c in enumerate(controllers or ()):
-        if c is None:
-            continue
-        scenario = control.with_controller(scenario, i, of.controllers[c])
+        if c is not None:
+            scenario = control.with_controller(scenario, i, of.controllers[c])
     for slider in data.sliders:
         if slider.name in (values or {}):
             value = slider.in_model(values[slider.name])
             scenario = control.with_value(scenario, slider.name, value)
     for i, start in enumerate(starts or ()):
-        if isinstance(scenario.flows[i], tc.CBR):
-            continue
-        scenario = control.with_start(scenario, i, start)
+        if not isinstance(scenario.flows[i], tc.CBR):
+            scenario = control.with_start(scenario, i, start)
     scenario = scenario.replace(seed=scenario.seed if seed is None else seed)
     if model == "fluid":
         world = FluidWorld(scenario)
@@ -185,14 +187,14 @@ def test_senders_have_the_bits_of_the_native_engine(long_page, data, case, model
     if "queue" in settings:
         settings["queue"] = [queue.name for queue in of.queues].index(settings["queue"])
     here = run_in_page(long_page, model, **settings)
-    count, senders = native(data, model, **settings)
-    assert here["count"] == count
-    assert count > least
-    assert_equal_senders(here, senders)
+    assert_equal_runs(here, native(data, model, **settings))
+    assert here["count"] > least
 
 
-def assert_equal_senders(here, senders):
+def assert_equal_runs(here, there):
     """Sizes of rings are equal, too: room grows at the same moments."""
+    count, senders = there
+    assert here["count"] == count
     assert_equal(here["senders"], senders, {"delivery"})  # a pointer of a sender without pacing
 
 
@@ -259,32 +261,24 @@ NETWORKS = {
 @pytest.fixture(
     scope="module", params=some(("dumbbell", *NETWORKS), {"dumbbell", "parking lot, changes"})
 )
-def network(request, tmp_path_factory):
-    """The data of a page of a network, and its address."""
+def network(request, tmp_path_factory, chromium):
+    """The data of a page of a network, and the page."""
     scenario = SCENARIO if request.param == "dumbbell" else NETWORKS[request.param]
     data = PageData(choices(scenario, controllers=["cubic"], queues=["codel"]))
-    return data, written(data, tmp_path_factory)
+    with opened(chromium, written(data, tmp_path_factory)) as page:
+        yield data, page
 
 
-def test_networks_have_the_bits_of_the_native_engine(chromium, network):
+def test_networks_have_the_bits_of_the_native_engine(network):
     """As they are; the first flow with CUBIC over CoDel; flows that start later."""
-    data, address = network
-    of = data.choices
-    page = chromium.new_page()
-    complaints = listen(page)
-    page.goto(address)
-    until(page, "Boolean(window.tcpcc)")
-    first = of.controllers.index("cubic")
+    data, page = network
+    first = data.choices.controllers.index("cubic")
     rest = [flow["controller"] for flow in data.config["flows"][1:]]
     other = {"queue": 1, "controllers": [first, *rest]}
     later = {"starts": [0.3, *(0.1 + flow["start"] for flow in data.config["flows"][1:])]}
     for model, settings in product(("simulation", "fluid"), ({}, other, later)):
-        here = run_in_page(page, model, **settings)
-        count, senders = native(data, model, **settings)
-        assert here["count"] == count
-        assert_equal_senders(here, senders)
-    assert complaints == []
-    page.close()
+        assert_equal_runs(run_in_page(page, model, **settings), native(data, model, **settings))
+    assert page.complaints == []
 
 
 LAYOUTS = [
@@ -296,12 +290,9 @@ LAYOUTS = [
 ]
 
 
-def test_the_page_lays_out_the_fluid_as_its_world(chromium, network):
+def test_the_page_lays_out_the_fluid_as_its_world(network):
     """Time step, delays in steps, tables, changes and queues, before the first step."""
-    data, address = network
-    page = chromium.new_page()
-    page.goto(address)
-    until(page, "Boolean(window.tcpcc)")
+    data, page = network
     for queue, values in product((0, 1), LAYOUTS):
         here = page.evaluate(
             """([queue, values]) => {
@@ -332,7 +323,6 @@ def test_the_page_lays_out_the_fluid_as_its_world(chromium, network):
         arrays = {name: getattr(world, name) for name in ("w", "flows", "hops", "links", "changes")}
         for of, array in arrays.items():
             assert_equal(here[of], array)
-    page.close()
 
 
 @pytest.mark.long
@@ -347,10 +337,8 @@ def test_longer_waits_make_the_tables_of_the_fluid_longer(long_page, data):
         }"""
     )
     here = run_in_page(long_page, "fluid", **settings)
-    steps, senders = native(data, "fluid", **settings)
     assert long_page.evaluate("tcpcc.fluid.lengthened") > 2
-    assert here["count"] == steps
-    assert_equal_senders(here, senders)
+    assert_equal_runs(here, native(data, "fluid", **settings))
 
 
 @pytest.mark.long
@@ -376,37 +364,35 @@ def test_nothing_is_loaded_and_nothing_can_be_sent(page, address):
     page.complaints.clear()
 
 
-def test_the_measures_are_those_of_a_run(long_page):
-    run = tc.simulate(SCENARIO)
+@pytest.mark.parametrize(
+    ("model", "record", "rel"),
+    [
+        ("packet", "record", 1e-12),
+        pytest.param("fluid", "fluidRecord", 1e-9, marks=pytest.mark.long),
+    ],
+)
+def test_the_measures_are_those_of_a_run(long_page, model, record, rel):
+    run = tc.simulate(SCENARIO, model=model)
     finished(long_page)
-    found = long_page.evaluate(
-        """() => {
-          const { record } = tcpcc, after = 100;
-          return [record.fairness(after), record.utilization(after),
-                  record.throughputRatio([0], [1], after), ...record.throughput(after)];
-        }"""
+    found, settled = long_page.evaluate(
+        """(name) => {
+          const record = tcpcc[name], after = 100;
+          return [[record.fairness(after), record.utilization(after),
+                   record.throughputRatio([0], [1], after), ...record.throughput(after)],
+                  record.flows.map((flow) => record.settlingTime(flow))];
+        }""",
+        record,
     )
     rates = run.throughput(after=100).values
     wanted = [run.jain_index(after=100), run.utilization(after=100), rates[0] / rates[1], *rates]
-    assert found == pytest.approx(wanted, rel=1e-12)
-
-
-@pytest.mark.long
-def test_the_measures_of_the_fluid_are_those_of_a_run(long_page):
-    run = tc.simulate(SCENARIO, model="fluid")
-    finished(long_page)
-    found = long_page.evaluate(
-        """() => {
-          const { fluidRecord: record } = tcpcc, after = 100;
-          return [record.fairness(after), record.utilization(after), ...record.throughput(after),
-                  ...record.flows.map((flow) => record.settlingTime(flow))];
-        }"""
-    )
-    wanted = [run.jain_index(after=100), run.utilization(after=100)]
-    wanted += [*run.throughput(after=100).values, *(run.settling_time(name) for name in run.flows)]
-    assert found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
-    shown = long_page.locator("#fluid-fairness").inner_text()
-    assert shown == f"{run.jain_index(after=5):.3f}"
+    assert found == pytest.approx(wanted, rel=rel)
+    times = [run.settling_time(name) for name in run.flows]
+    assert settled == pytest.approx(times, rel=1e-9, nan_ok=True)
+    if model == "packet":
+        assert max(times) > 10
+    else:
+        shown = long_page.locator("#fluid-fairness").inner_text()
+        assert shown == f"{run.jain_index(after=5):.3f}"
 
 
 def test_the_fluid_model_can_be_switched_off(page):
@@ -506,16 +492,6 @@ def test_the_convergence_time_is_that_of_a_run(long_page, data):
     run = tc.simulate(scenario)
     assert found == pytest.approx([run.convergence_time(name) for name in run.flows], rel=1e-12)
     assert math.isnan(tc.simulate(SCENARIO).convergence_time("reno1"))
-
-
-@pytest.mark.long
-def test_the_settling_time_is_that_of_a_run(long_page):
-    run = tc.simulate(SCENARIO)
-    finished(long_page)
-    found = long_page.evaluate("tcpcc.record.flows.map((flow) => tcpcc.record.settlingTime(flow))")
-    wanted = [run.settling_time(name) for name in run.flows]
-    assert found == pytest.approx(wanted, rel=1e-9)
-    assert max(wanted) > 10
 
 
 @pytest.mark.long
@@ -646,11 +622,8 @@ def test_each_arrow_key_moves_each_slider(page):
     assert len(sliders) == 6
     for slider in sliders:
         field = page.locator(f"#{slider.removesuffix('-range')}")
-        for place, key, way in (
-            ("", "ArrowRight", 1),
-            ("Home", "ArrowUp", 1),
-            ("End", "ArrowLeft", -1),
-        ):
+        ways = ("", "ArrowRight", 1), ("Home", "ArrowUp", 1), ("End", "ArrowLeft", -1)
+        for place, key, way in ways:
             if place:
                 page.locator(f"#{slider}").press(place)
             before = float(field.input_value())

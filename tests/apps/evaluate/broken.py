@@ -74,6 +74,13 @@ def shrug(s, p, a):
     s.cwnd = max(s.cwnd, 20.0)
 
 
+def divide_by_zero(s, p, a):
+    s.cwnd += 1 / (s.cwnd - s.cwnd)
+
+
+FAULTY = tc.Controller("faulty", "", divide_by_zero, collapse, collapse)
+
+
 # name: (section that sees it, rules, parameters)
 BROKEN = {
     "collapses": ("5.1.1", {"on_loss": shrug, "on_timeout": shrug}, {}),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
+from broken import BROKEN, FAULTY, controller
 
 import tcpcc as tc
 from tcpcc.apps.evaluate import measures, mixes
@@ -24,9 +24,6 @@ from tcpcc.apps.evaluate.evaluation import (
 )
 from tcpcc.apps.evaluate.sections import SECTIONS
 from tcpcc.cli import main
-
-sys.path.insert(0, str(Path(__file__).parent))
-from broken import BROKEN, controller
 
 CRITERIA = criteria(AGAINST)
 
@@ -75,9 +72,7 @@ PUBLISHED = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=pytest.mark.long) if c[:3] == "bbr" else c for c in PUBLISHED]
-)
+@pytest.mark.parametrize("case", PUBLISHED)
 def test_published_weaknesses_and_strengths(case, by_section):
     name, section, words, verdict = PUBLISHED[case]
     found = by_section(section).evaluate(tc.Flow(name)).findings
@@ -141,16 +136,7 @@ def test_what_nothing_requires_is_reported_only():
 
 
 def test_a_controller_whose_rules_fail_fails_with_the_reason(by_section):
-    def on_ack(s, p, a):
-        s.cwnd += 1 / (s.cwnd - s.cwnd)
-
-    def on_loss(s, p, a):
-        s.cwnd = 1.0
-
-    faulty = tc.Controller(
-        name="faulty", summary="", on_ack=on_ack, on_loss=on_loss, on_timeout=on_loss
-    )
-    evaluation = by_section("7.4").evaluate(tc.Flow(faulty))
+    evaluation = by_section("7.4").evaluate(tc.Flow(FAULTY))
     assert [each.verdict for each in evaluation.findings] == ["fails"]
     assert "float division by zero" in evaluation.findings[0].reason
     assert "float division by zero" in evaluation.sections().loc["7.4", "worst"]
@@ -179,9 +165,8 @@ def test_waiting_time_of_packets_on_a_link_whose_rate_changes():
 @pytest.mark.long
 def test_a_controller_that_keeps_its_window_fails_in_a_crowd():
     """Most packets are lost, and a third of those that arrive have arrived before."""
-    wanted = [each for each in CRITERIA if "crowd of 1000" in each.setting]
     judges = Judges(AGAINST, quick=True, sections=["5.1.1", "5.1.3"], progress=False)
-    judges.criteria = wanted
+    judges.criteria = [each for each in CRITERIA if "crowd of 1000" in each.setting]
     share, loss = judges.evaluate(tc.Flow(controller("collapses"))).findings
     assert share.verdict == loss.verdict == "fails"
     assert share.value.mean < 0.8 < 0.99 < share.standards["reno"].mean
@@ -286,8 +271,6 @@ def test_league(tmp_path):
     assert table.loc["reno", "fails"] == 0
     page = (tmp_path / "index.html").read_text()
     assert '<a href="vegas/index.html">vegas</a>' in page
-    import xarray as xr
-
     data = xr.open_dataset(tmp_path / "league.nc", engine="h5netcdf").load()
     rows = found.findings[found.findings["controller"] == "vegas"]
     assert np.array_equal(data["value"].sel(controller="vegas"), rows["value"])

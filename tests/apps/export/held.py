@@ -15,15 +15,8 @@ from tcpcc.apps.export.userspace_c import identifier
 from tcpcc.controllers.controller import SAMPLE, WINDOW, sample_dtype
 from tcpcc.errors import ScenarioError
 
-FLAGS = (
-    "-O2",
-    "-ffp-contract=off",
-    "-Wall",
-    "-Werror",
-    "-Wno-unused",
-    "-Wno-bool-compare",
-    "-Wno-tautological-compare",
-)
+IGNORED = ["-Wno-unused", "-Wno-bool-compare", "-Wno-tautological-compare"]
+FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=off", "-Wall", "-Werror", *IGNORED, "-fPIC", "-shared")
 RAISED = (ArithmeticError, ValueError, IndexError, TypeError)
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler cc here")
@@ -32,25 +25,26 @@ needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler 
 def library(folder, paths, *flags):
     """What the C compiler makes of these files."""
     made = folder / f"rules{len(list(folder.iterdir()))}.so"  # a path is loaded once
-    command = [
-        "cc",
-        "-std=gnu11",
-        *FLAGS,
-        *flags,
-        "-fPIC",
-        "-shared",
-        "-o",
-        str(made),
-        *map(str, paths),
-        "-lm",
-    ]
+    command = ["cc", *FLAGS, *flags, "-o", made, *paths, "-lm"]
     done = subprocess.run(command, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(made))
 
 
-class InC:
-    """The rules of controllers in C for user space, compiled."""
+class Compiled:
+    """The rules of controllers, compiled as functions of three pointers."""
+
+    prefix = ""
+
+    def rule(self, controller, name):
+        symbol = f"{self.prefix}{identifier(controller.name)}_{name}"
+        function = getattr(self.library, symbol)
+        function.restype, function.argtypes = None, [ctypes.c_void_p] * 3
+        return function
+
+
+class InC(Compiled):
+    """In C for user space."""
 
     parameters = True
 
@@ -69,16 +63,12 @@ class InC:
     def sample_dtype(self, controller):
         return np.dtype([(name, float) for name in self.fields[controller.name]])
 
-    def rule(self, controller, name):
-        function = getattr(self.library, f"{identifier(controller.name)}_{name}")
-        function.restype, function.argtypes = None, [ctypes.c_void_p] * 3
-        return function
 
-
-class InBPF:
-    """The rules of controllers in BPF's C, compiled for this processor with its doubles."""
+class InBPF(Compiled):
+    """In BPF's C, compiled for this processor with its doubles."""
 
     parameters = False
+    prefix = "in_bpf_"
 
     def __init__(self, folder, controllers, *flags):
         (folder / "shim.h").write_text((Path(__file__).parent / "shim.h").read_text())
@@ -98,11 +88,6 @@ class InBPF:
 
     def sample_dtype(self, controller):
         return sample_dtype
-
-    def rule(self, controller, name):
-        function = getattr(self.library, f"in_bpf_{identifier(controller.name)}_{name}")
-        function.restype, function.argtypes = None, [ctypes.c_void_p] * 3
-        return function
 
 
 def exportable(controllers, target):

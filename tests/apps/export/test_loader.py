@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from held import differences
+from sampled import some
 
 from tcpcc.apps.export import files, loader
 from tcpcc.cli import main
@@ -30,9 +31,7 @@ FIRST = ("reno", "cubic", "vegas", "bbr", "westwood_rbe", "hybla")
 """Controllers that `make test` compiles and loads too; `make long` has all."""
 
 
-@pytest.fixture(
-    params=[n if n in FIRST else pytest.param(n, marks=pytest.mark.long) for n in CONTROLLERS]
-)
+@pytest.fixture(params=some(CONTROLLERS, FIRST))
 def exportable(request):
     """Name of a controller that BPF can have."""
     try:
@@ -179,13 +178,9 @@ def test_a_wrong_constant_is_found(object_of, tmp_path):
 
 
 @in_kernel
-def test_a_name_in_use_is_refused():
+def test_what_is_of_the_kernel_or_of_nobody_is_neither_replaced_nor_unloaded():
     with pytest.raises(ScenarioError, match="the kernel has a congestion control of this name"):
         loader.load("reno", name="cubic")
-
-
-@in_kernel
-def test_only_what_was_loaded_here_is_unloaded():
     with pytest.raises(ScenarioError, match="kernel's own"):
         loader.unload("reno")
     with pytest.raises(ScenarioError, match="tc_nothing"):

@@ -1,6 +1,7 @@
 """Rules that lean on the order in which Python evaluates: the same bits in C."""
 
 import math
+from inspect import isfunction, signature
 
 import pytest
 from held import InBPF, InC, differences, needs_cc
@@ -115,28 +116,16 @@ def extremes(s, p, a):
     s.one, s.drawn = max(1.0, none), min(none, 1.0)
 
 
+RULES = [
+    one
+    for one in list(vars().values())
+    if isfunction(one) and list(signature(one).parameters) == ["s", "p", "a"]
+]
 STATE = {
     "one": State(0.0, "", ""),
     "drawn": State(0.0, "s", ""),
     "many": State(1.0, "", "", size=4),
 }
-RULES = [
-    extremes,
-    value_before_index,
-    index_after_a_call,
-    values_before_places,
-    index_before_value,
-    operands,
-    before_a_call,
-    several_targets,
-    conditions,
-    loops_of_one_name,
-    array_changed_in_its_loop,
-    powers,
-    integers,
-    keywords,
-    choices,
-]
 
 
 @needs_cc

@@ -11,7 +11,7 @@ from held import library, needs_cc
 
 from tcpcc.apps.export import linux_bpf
 from tcpcc.apps.export.handwritten_c import text_of
-from tcpcc.controllers.controller import Controller
+from tcpcc.controllers.controller import SAMPLE, Controller
 from tcpcc.definition import State
 
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(5)
@@ -242,8 +242,6 @@ def test_the_kernels_own_change_of_the_window_is_taken_over(sender):
 
 
 def test_rtts_of_the_sample_are_in_seconds(sender):
-    from tcpcc.controllers.controller import SAMPLE
-
     for rtt in (50_000, 40_000, 90_000):
         sender.ack(rtt=rtt)
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from held import needs_cc
 
 import tcpcc as tc
 from tcpcc.apps.export import files
@@ -15,8 +16,6 @@ HERE = Path(__file__).parent / "stacks"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-ffp-contract=off"]
 #: Those that C can have: `test_held.py`.
 NAMES = [name for name, one in CONTROLLERS.items() if not one.coupled and name != "xcp"]
-
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler cc here")
 
 
 def run(*words, folder):

@@ -23,6 +23,10 @@ def case(duration=10.0, **settings):
     return tc.Scenario(net, flows, duration=duration)
 
 
+def drawn(random):
+    return case(2.0, start=0).replace(net=tc.dumbbell(random.uniform(5e6, 2e7), 0.02, 50))
+
+
 def episode(env, action, seed=1):
     """Rewards and last observation of an episode; the action may depend on what is seen."""
     seen, _ = env.reset(seed=seed)
@@ -77,16 +81,12 @@ def test_an_agent_leaves_when_its_flow_has_finished():
 def test_environments_side_by_side_are_those_one_by_one(vector):
     """`reset(seed=1)` gives the environments the seeds 1, 2, 3."""
     gymnasium = pytest.importorskip("gymnasium")
-
-    def draw(random):
-        return case(2.0, start=0).replace(net=tc.dumbbell(random.uniform(5e6, 2e7), 0.02, 50))
-
-    envs = getattr(gymnasium.vector, vector)([lambda: gym.make(draw)] * 3)
+    envs = getattr(gymnasium.vector, vector)([lambda: gym.make(drawn)] * 3)
     seen, _ = envs.reset(seed=1)
     together = [seen, *(envs.step(np.full((3, 1), 0.02, np.float32))[0] for _ in range(5))]
     envs.close()
     for k in range(3):
-        one = gym.make(draw)
+        one = gym.make(drawn)
         alone = [one.reset(seed=1 + k)[0]]
         alone += [one.step(np.array([0.02], np.float32))[0] for _ in range(5)]
         assert np.array_equal([each[k] for each in together], alone)
@@ -131,10 +131,7 @@ def test_steps_change_nothing_that_the_agent_does_not_do():
 
 
 def test_scenarios_can_be_drawn():
-    def draw(random):
-        return case(2.0).replace(net=tc.dumbbell(random.uniform(5e6, 2e7), 0.02, 50))
-
-    env = gym.make(draw)
+    env = gym.make(drawn)
     rates = set()
     for seed in range(3):
         env.reset(seed=seed)

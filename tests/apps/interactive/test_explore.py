@@ -2,6 +2,8 @@
 
 import math
 import re
+import sys
+from dataclasses import replace
 
 import factories
 import pytest
@@ -27,8 +29,6 @@ RACE = tc.Scenario(
 
 
 def changed(scenario=RACE, **changes):
-    from dataclasses import replace
-
     return scenario_of(scenario, replace(setting_of(scenario), **changes))
 
 
@@ -122,9 +122,14 @@ def test_many_flows_are_drawn_as_their_mean():
 
 
 @pytest.fixture
-def explorer():
+def explore():
     pytest.importorskip("ipywidgets")
-    return tc.explore(RACE)
+    return tc.explore
+
+
+@pytest.fixture
+def explorer(explore):
+    return explore(RACE)
 
 
 def test_an_explorer_begins_with_the_scenario_itself(explorer):
@@ -192,33 +197,28 @@ def test_a_run_that_would_take_long_waits_for_the_button(explorer):
     assert "would take about" in explorer.message.value
 
 
-def test_several_scenarios_are_a_menu():
-    pytest.importorskip("ipywidgets")
+def test_several_scenarios_are_a_menu(explore):
     other = RACE.replace(duration=10)
-    explorer = tc.explore({"long": RACE, "short": other})
+    explorer = explore({"long": RACE, "short": other})
     explorer.start.value = "short"
     assert explorer.scenario == other
     assert explorer.duration.value == 10
 
 
-def test_an_endless_buffer_stays_endless():
-    pytest.importorskip("ipywidgets")
+def test_an_endless_buffer_stays_endless(explore):
     endless = RACE.replace(net=tc.dumbbell("10 Mbps", "20 ms", math.inf))
-    explorer = tc.explore(endless)
+    explorer = explore(endless)
     assert explorer.scenario == endless
     assert explorer.buffer.disabled
 
 
 @pytest.mark.parametrize("wrong", [5, {}, {"a": 1}])
-def test_what_is_no_scenario_is_refused(wrong):
-    pytest.importorskip("ipywidgets")
+def test_what_is_no_scenario_is_refused(explore, wrong):
     with pytest.raises(ScenarioError, match="must be a Scenario"):
-        tc.explore(wrong)
+        explore(wrong)
 
 
 def test_without_ipywidgets_it_says_what_to_install(monkeypatch):
-    import sys
-
     monkeypatch.delitem(sys.modules, "tcpcc.apps.interactive.explorer", raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(tc.TcpccError, match=r"pip install 'tcpcc\[notebook\]'"):

@@ -36,3 +36,13 @@ def pcap(path, packets, link=101, order="<", magic=0xA1B2C3D4, whole_size=None):
         file += struct.pack(order + "IIII", whole, part, len(body), size) + body
     path.write_bytes(file)
     return path
+
+
+def pcapng(*blocks, order="<"):
+    """A section of blocks, (type, body) each."""
+    section = (0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    file = b""
+    for kind, body in (section, *blocks):
+        length = struct.pack(order + "I", 12 + len(body))
+        file += struct.pack(order + "I", kind) + length + body + length
+    return file

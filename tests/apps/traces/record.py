@@ -54,17 +54,8 @@ def record_kernel(folder: Path, scratch: Path) -> None:
     captures = []
     for name, host in (("sender", path.near), ("receiver", path.far)):
         with host.inside():
-            words = [
-                "tcpdump",
-                "-U",
-                "-i",
-                "path",
-                "-s",
-                "96",
-                "-w",
-                scratch / f"{name}.pcap",
-                "tcp",
-            ]
+            options = ("-U", "-i", "path", "-s", "96", "-w", scratch / f"{name}.pcap")
+            words = ["tcpdump", *options, "tcp"]
             captures.append(subprocess.Popen(words, stderr=subprocess.DEVNULL))
     time.sleep(1)  # until they listen
     text = scratch / "ss.txt"

@@ -1,32 +1,23 @@
 """Trace files made to harm: one line, in seconds, within the memory."""
 
 import gzip
-import json
 import struct
 import time
+from functools import partial
 
 import pytest
+import qlog_file
+from capture_file import pcapng
+from qlog_file import acked_ranges, event
 
 import tcpcc as tc
 from tcpcc.apps.traces import guard
 
-HEAD = {"qlog_version": "0.3", "qlog_format": "JSON"}
+sent = partial(qlog_file.sent, raw={"length": 1200})
 
 
 def qlog(*events, **trace):
-    events = [{"time": k, "name": "t:" + name, "data": data} for k, (name, data) in events]
-    return json.dumps(HEAD | {"traces": [{"events": events} | trace]})
-
-
-def sent(number, **more):
-    header = {"packet_type": "1RTT", "packet_number": number}
-    return "packet_sent", {"header": header, "raw": {"length": 1200}} | more
-
-
-def acked(*ranges):
-    frame = {"frame_type": "ack", "acked_ranges": list(ranges)}
-    header = {"packet_type": "1RTT", "packet_number": 1}
-    return "packet_received", {"header": header, "raw": {"length": 40}, "frames": [frame]}
+    return qlog_file.text_of({"events": events} | trace)
 
 
 DEEP = 200_000
@@ -46,18 +37,18 @@ HOSTILE = [
     '{"traces": [{"events": [], "common_fields": {"reference_time": [1]}}]}',
     '{"traces": [{"events": [], "common_fields": {"reference_time": %s}}]}' % ("9" * 400),
     '{"qlog_version": "0.3", "trace": 5}\n{"time": 1, "name": "x", "data": {}}',
-    qlog((1, sent(10**400)), (2, sent(2))),
-    qlog((1, sent(2**70)), (2, sent(2**71))),
-    qlog((1, sent(1, frames=5)), (2, sent(2, frames=[7]))),
-    qlog((1, sent(1)), (2, acked(5))),
-    qlog((1, sent(1)), (2, acked([]))),
-    qlog((1, sent(1)), (2, acked(["a", {}]))),
-    qlog((1, sent(1, raw=[])), (2, sent(2, raw="x"))),
-    qlog((1, sent(1, header=[1]))),
-    qlog((1, sent(1)), (10**308, sent(2))),
-    qlog((1, sent(1)), (2, sent(2)), tcpcc={"duration": 1e9, "interval": 1e-9, "flows": {}}),
-    qlog((1, sent(1)), (2, sent(2)), tcpcc=[]),
-    qlog((1, ("metrics_updated", {"cwnd": [1]})), (2, sent(2))),
+    qlog(sent(10**400, 1), sent(2, 2)),
+    qlog(sent(2**70, 1), sent(2**71, 2)),
+    qlog(sent(1, 1, frames=5), sent(2, 2, frames=[7])),
+    qlog(sent(1, 1), acked_ranges(2, 5)),
+    qlog(sent(1, 1), acked_ranges(2, [])),
+    qlog(sent(1, 1), acked_ranges(2, ["a", {}])),
+    qlog(sent(1, 1, raw=[]), sent(2, 2, raw="x")),
+    qlog(sent(1, 1, header=[1])),
+    qlog(sent(1, 1), sent(2, 10**308)),
+    qlog(sent(1, 1), sent(2, 2), tcpcc={"duration": 1e9, "interval": 1e-9, "flows": {}}),
+    qlog(sent(1, 1), sent(2, 2), tcpcc=[]),
+    qlog(event(1, "t:metrics_updated", cwnd=[1]), sent(2, 2)),
 ]
 
 
@@ -83,20 +74,11 @@ def test_a_hostile_qlog_is_read_or_refused_in_one_line(text, tmp_path):
 
 def test_an_ack_of_all_possible_numbers_takes_no_time(tmp_path):
     path = tmp_path / "hostile.qlog"
-    path.write_text(qlog((1, sent(1)), (2, sent(2**50)), (3, acked([0, 2**62]))))
+    path.write_text(qlog(sent(1, 1), sent(2**50, 2), acked_ranges(3, [0, 2**62])))
     begin = time.process_time()
     run = tc.traces.read_qlog(path)
     assert time.process_time() - begin < 10
     assert float(run.data.delivered.sum()) == 2
-
-
-def pcapng(*blocks):
-    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
-    parts = [section]
-    for kind, body in blocks:
-        size = 12 + len(body)
-        parts.append(struct.pack("<II", kind, size) + body + struct.pack("<I", size))
-    return b"".join(parts)
 
 
 CLOCK = struct.pack("<HHI", 101, 0, 0) + struct.pack("<HHqHH", 14, 8, 2**62, 0, 0)

@@ -256,17 +256,13 @@ def test_random_loss_has_its_probability():
 # Conservation
 
 
-IN_EVERY_TOPOLOGY = {
-    f"{topology}, {queue}": scenario(topology, "newreno", queue)
-    for topology, queue in product(TOPOLOGIES, QUEUES.names())
-}
-SPECIAL = {name: variant(name) for name in VARIANTS}
+EVERYWHERE = [*product(TOPOLOGIES, ["newreno"], QUEUES.names()), *((name,) for name in VARIANTS)]
 
 
-@pytest.mark.parametrize("name", IN_EVERY_TOPOLOGY | SPECIAL)
-def test_packets_are_conserved_at_any_time(name):
+@pytest.mark.parametrize("case", EVERYWHERE, ids=", ".join)
+def test_packets_are_conserved_at_any_time(case):
     """Also the numbers that sender and receiver of a flow keep agree."""
-    world = PacketWorld((IN_EVERY_TOPOLOGY | SPECIAL)[name])
+    world = PacketWorld(variant(*case) if len(case) == 1 else scenario(*case))
     for until in np.linspace(0.01, 3, 40):
         while run_events(world.address, until):
             world.grow()

@@ -1,8 +1,6 @@
 """Interpreted code checks that a record lies within an array."""
 
-import os
-import subprocess
-import sys
+from new_process import printed
 
 PROGRAM = """
 import numpy as np
@@ -31,10 +29,4 @@ except IndexError:
 
 def test_a_record_outside_of_all_arrays_is_refused():
     """Beyond either end, at no address, across an end, and in an array that is gone."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "checked\n", done.stderr
+    assert printed(PROGRAM, env={"NUMBA_DISABLE_JIT": "1"}) == "checked\n"

@@ -1,12 +1,11 @@
 """Warnings stand at the user's line, logs are silent by default, errors say how to go on."""
 
 import logging
-import subprocess
-import sys
 import warnings
 
 import factories
 import pytest
+from new_process import python
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -46,8 +45,7 @@ def test_a_command_names_itself(tmp_path):
     code = "import warnings\nimport tcpcc as tc\ntc.dumbbell(rate=10, delay=20, buffer=5)\n"
     file = tmp_path / "mine.py"
     file.write_text(code)
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True)
-    assert f"{file}:3: UserWarning: rate = 10 bit/s" in done.stderr
+    assert f"{file}:3: UserWarning: rate = 10 bit/s" in python(file).stderr
 
 
 def test_a_warning_at_one_line_is_shown_once():
@@ -92,5 +90,5 @@ def test_a_sweep_logs_what_it_loads_and_what_it_simulates(caplog, tmp_path):
 
 def test_logs_are_silent_unless_the_program_asks():
     code = "import logging, tcpcc; logging.getLogger('tcpcc.sweeps.parallel').warning('quiet')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = python("-c", code)
     assert (done.stdout, done.stderr) == ("", "")

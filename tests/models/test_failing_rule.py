@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from every_model import EVERY_MODEL, simulate_in
+from every_model import EVERY_MODEL, WAYS, simulate_in
 
 import tcpcc as tc
 
@@ -99,24 +99,16 @@ def test_a_threshold_that_is_nan_is_refused_with_its_line(driver):
         tc.simulate(scenario(tc.Controller("mine", "", threshold_is_nan)), driver=driver)
 
 
-@EVERY_MODEL
+@pytest.mark.parametrize("model", WAYS)
 def test_every_model_refuses_a_threshold_that_is_nan(model):
     def on_ack(s, p, ack):
         s.cwnd += ack.acked
         s.ssthresh = math.nan
 
+    case = scenario(tc.Controller("mine", "", on_ack))
+    behind = case.flows[0].replace(background=model == "hybrid")
     with pytest.raises(tc.errors.RuleError, match=r"^controller 'mine'.* ssthresh (= nan|is NaN)"):
-        simulate_in(model, scenario(tc.Controller("mine", "", on_ack)))
-
-
-def test_the_hybrid_refuses_a_threshold_that_is_nan():
-    def on_ack(s, p, ack):
-        s.ssthresh = math.nan
-
-    net = tc.dumbbell("10 Mbps", "20 ms", 30)
-    flows = [tc.Flow("reno"), tc.Flow(tc.Controller("mine", "", on_ack), background=True)]
-    with pytest.raises(tc.errors.RuleError, match=r"^controller 'mine'.*ssthresh = nan"):
-        tc.simulate(tc.Scenario(net, flows, duration=3), "hybrid")
+        simulate_in(model, case.replace(flows=[tc.Flow("reno"), behind]))
 
 
 def test_a_drop_probability_that_is_nan_names_the_queue():

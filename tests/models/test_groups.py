@@ -187,8 +187,6 @@ def test_uncoupled_flows_may_be_any_group():
 def test_models_that_cannot_couple_say_so():
     flows = [tc.Flow("lia", group="m"), tc.Flow("lia", group="m", background=True)]
     scenario = tc.Scenario(NET, flows, duration=1)
-    with pytest.raises(tc.ScenarioError, match="the analysis treats flows as independent"):
-        tc.analysis.equilibrium(scenario)
     many = scenario.replace(flows=[flow.replace(count=3) for flow in flows])
     with pytest.raises(tc.ScenarioError, match="has flows with and without background=True"):
         tc.simulate(many, "hybrid", senders=2)

@@ -58,11 +58,12 @@ def test_a_former_name_is_answered_with_the_new_one(former, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"model": ["packet", "fluid"]}, r"model = \['packet', 'fluid'\]: must be one of"),
         ({"trains": 0}, "trains = 0: must be a positive"),
         ({"model": "fluid", "trains": 16}, "unknown option of the fluid model 'trains'"),
         ({"steps": 20}, "unknown option of the packet model 'steps'"),
     ],
 )
-def test_an_option_belongs_to_its_model(options, words):
+def test_an_invalid_option_is_refused(options, words):
     with pytest.raises(tc.ScenarioError, match=words):
         tc.simulate(scenario(), **options)

@@ -33,11 +33,6 @@ def test_sizes_have_units_and_toml_gives_back_the_writes():
     assert case.digest != scenario([(0, 2000)], packet_size=1500, header=500).digest
 
 
-def test_the_analysis_refuses_writes():
-    with pytest.raises(tc.ScenarioError, match="writes: the analysis takes only flows that"):
-        tc.analysis.equilibrium(scenario([(0, None)]))
-
-
 # ------------------------------------------------------------------- packet for packet
 
 WRITES = [(0, 500), (5, 200), (8.5, 3), (8.6, 300), (8.62, 1)]

@@ -5,8 +5,6 @@ A limit on the size of files stands in for the disk: writes fail in the same way
 
 import os
 import re
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,12 +13,12 @@ import numpy as np
 import pytest
 from full_disk import files_of_at_most
 from h5netcdf import File
+from new_process import python
 
 import tcpcc as tc
 from tcpcc.files import DiskFullError, whole_file
-from tcpcc.results import Run, netcdf, run_store
+from tcpcc.results import netcdf, run_store
 from tcpcc.results.hdf5_file import UnfailingFile
-from tcpcc.sweeps.parallel import Simulations
 
 resource = pytest.importorskip("resource")
 
@@ -48,12 +46,8 @@ for size in (100_000, 10_000, 0):
 @pytest.mark.long
 @pytest.mark.parametrize("trace", ["plain", "trace"])
 def test_save_ends_in_one_line_with_the_size_of_the_file(trace, tmp_path):
-    code = [sys.executable, "-c", SAVE, trace]
     path = {"PYTHONPATH": str(Path(tc.__file__).parents[1])}
-    done = subprocess.run(
-        code, cwd=tmp_path, env=os.environ | path, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    done = python("-c", SAVE, trace, cwd=tmp_path, env=path, timeout=120)
     said = r"DiskFullError full\.nc: .*: the file needs (.*) (.iB), .* are free"
     found = [re.fullmatch(said, line) for line in done.stdout.splitlines()]
     good = (tmp_path / "good.nc").stat().st_size
@@ -110,21 +104,3 @@ def test_a_sweep_with_a_full_cache_keeps_every_run(tmp_path):
         r"cache .*: a run is not saved: .*\.run: .*the file needs", str(seen[0].message)
     )
     assert os.listdir(tmp_path) == []
-
-
-def test_a_sweep_whose_worker_dies_keeps_what_is_finished(tmp_path):
-    """`SweepError.finished` has the runs that were there when the process was killed."""
-    cases = [factories.scenario([tc.Flow("reno")], seed=s, duration=1) for s in range(1, 5)]
-    simulations = Simulations(cases)
-
-    def work():
-        yield 0, Run(factories.run(cases[0]).data), None
-        raise OSError("A worker process\nwas killed")
-
-    simulations._todo, simulations._work = [0, 1, 2, 3], work()
-    with pytest.raises(
-        tc.errors.SweepError, match=r"3 of 4 .* failed; .* A worker process was"
-    ) as error:
-        simulations.runs()
-    assert [run is not None for run in error.value.finished] == [True, False, False, False]
-    assert set(error.value.failed) == {1, 2, 3}

@@ -55,9 +55,13 @@ def test_a_definition_tells_parameters_ranges_and_source():
 
 
 def test_a_run_tells_its_flows():
-    assert "vegas" in told(factories.toy_run(SCENARIO))
+    run = factories.toy_run(SCENARIO)
+    assert "vegas" in told(run)
+    assert run._repr_html_().count("<tr") == 1 + len(run.flows)
 
 
 def test_what_a_user_named_cannot_become_a_tag():
     assert "<b>" not in html_tables.table(["a"], [["<b>"]])
-    assert "<i>" not in tc.Flow("reno", name="<i>")._repr_html_()
+    flow = tc.Flow("reno", name="<i>")
+    assert "<i>" not in flow._repr_html_()
+    assert "&lt;i&gt;" in factories.run(factories.scenario([flow]))._repr_html_()

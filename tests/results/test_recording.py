@@ -1,8 +1,6 @@
 """What a run keeps: flows chosen, the others as sums; delays of packets."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from every_model import BESIDE_PACKETS, WAYS, simulate_in
+from new_process import python
 
 import tcpcc as tc
 from tcpcc.models.packet import read_out
@@ -283,12 +282,7 @@ def test_memory_of_a_streamed_run_is_flat_in_its_duration(streamed, tmp_path):
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         tc.simulate(case, stream=sys.argv[1] if sys.argv[2] == "True" else None)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "run.nc", str(streamed)],
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode == 0) == streamed, done.stderr
+    done = python("-c", code, tmp_path / "run.nc", streamed, ends=0 if streamed else 1)
     assert streamed or "MemoryError" in done.stderr or "GiB" in done.stderr
 
 

@@ -98,15 +98,6 @@ def test_chosen_flows_only_are_traced(run, chosen, names):
         assert np.array_equal(some.events[name], kept[name], equal_nan=True)
 
 
-def test_both_drivers_trace_alike(run):
-    assert tc.simulate(SCENARIO, trace=True, driver="simpy").identical(run)
-
-
-def test_a_trace_is_saved_with_its_columns(run, tmp_path):
-    run.save(tmp_path / "run.nc")
-    assert tc.Run.load(tmp_path / "run.nc").identical(run)
-
-
 def test_questions_about_what_was_not_traced_get_one_line(run, tmp_path):
     with pytest.raises(tc.ScenarioError, match="unknown flow in trace 'plaine': did you mean 'pl"):
         tc.simulate(SCENARIO, trace="plaine")

@@ -28,9 +28,3 @@ def test_jitter_spreads_the_starts():
 def test_a_count_of_one_is_the_default():
     assert scenario(tc.Flow("reno")).digest == scenario(tc.Flow("reno", count=1)).digest
     assert scenario(tc.Flow("reno", count=2)).digest != scenario(tc.Flow("reno")).digest
-
-
-def test_counts_go_to_toml_and_back():
-    case = scenario(tc.Flow("reno", count=7, jitter="0.5 s"))
-    assert "count = 7" in case.to_toml()
-    assert tc.Scenario.from_toml(case.to_toml()) == case

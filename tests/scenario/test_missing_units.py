@@ -1,12 +1,12 @@
 """Plain rates and delays that were probably meant in Mbit/s and ms give a warning."""
 
 import sys
-import warnings
 from dataclasses import fields
 
 import networkx as nx
 import numpy as np
 import pytest
+from warned import warnings_of
 
 import tcpcc as tc
 from tcpcc.cli import main
@@ -25,10 +25,9 @@ buffer = 50
 
 def told(make):
     """What `make()` returns, and the warnings that it gives."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        made = make()
-    return made, [str(each.message) for each in caught]
+    made = []
+    texts = warnings_of(lambda: made.append(make()))
+    return made[0], texts
 
 
 def read(tables):
@@ -44,6 +43,7 @@ RATES = {
     ),
     "Access": (lambda: tc.Access(rate=10), "access rate = 10 bit/s"),
     "dumbbell": (lambda: tc.dumbbell(10, 0.02, 50), "rate = 10 bit/s"),
+    "chain": (lambda: tc.chain(1, 10, 0.02, 50), "rate = 10 bit/s"),
     "dumbbell's access": (
         lambda: tc.dumbbell(1e6, 0.02, 50, access_rate=10),
         "access rate = 10 bit/s",
@@ -84,10 +84,17 @@ def test_a_plain_rate_that_needs_a_unit_gives_one_warning(where):
         (lambda: tc.Access(delay=20), "access delay = 20 s"),
         (lambda: tc.Flow("reno", access_delay=20), "access_delay = 20 s"),
         (lambda: tc.CBR(1e6, access_delay=20), "access_delay = 20 s"),
+        (lambda: tc.dumbbell(1e6, 20, 50), "delay = 20 s"),
+        (lambda: tc.chain(1, 1e6, 20, 50), "delay = 20 s"),
     ],
 )
 def test_a_plain_delay_that_needs_a_unit_gives_one_warning(make, said):
     assert told(make)[1] == [f'{said}: are units missing? write "20 ms"']
+
+
+def test_a_rate_and_a_delay_give_one_warning():
+    said = 'rate = 10 bit/s, delay = 20 s: are units missing? write "10 Mbps", "20 ms"'
+    assert told(lambda: tc.dumbbell(10, 20, 50))[1] == [said]
 
 
 @pytest.mark.parametrize(
@@ -95,6 +102,9 @@ def test_a_plain_delay_that_needs_a_unit_gives_one_warning(make, said):
     [
         lambda: tc.Link("a", "b", rate="10 bit/s", delay="20 s"),
         lambda: tc.Link("a", "b", rate=9600, delay=0.5),
+        lambda: tc.dumbbell(5000, 0.5, 50),
+        lambda: tc.dumbbell("64 kbps", 1.5, 50),
+        lambda: tc.dumbbell(2e4, 0, 50),
         lambda: tc.CBR("10 bit/s"),
         lambda: tc.Change(5, "bottleneck", rate=0),
         lambda: tc.changes.rate_series("x", [10, 2e6], interval=1),

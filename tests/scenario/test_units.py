@@ -73,22 +73,29 @@ def test_a_float_survives_its_own_text(number):
 @pytest.mark.parametrize(
     ("convert", "value", "message"),
     [
-        (
-            rate,
-            "10 ms",
-            "rate = '10 ms': 'ms' is not a unit of rate; allowed units: bit/s, .*Mbit/s",
-        ),
+        (rate, "10 ms", "^rate = '10 ms': 'ms' is not a unit of rate; allowed units: bit/s, .*Mb"),
         (rate, "10 mbps", "did you mean 'Mbps'"),
-        (rate, "10 MB/s", "that would be '80 Mbit/s'"),
+        (rate, "10 MB/s", "rates are in bits, not bytes; that would be '80 Mbit/s'"),
+        (rate, "10 MBps", "rates are in bits, not bytes; that would be '80 Mbit/s'"),
+        (rate, "100 kbytes/s", "that would be '800 kbit/s'"),
+        (rate, "1 MiB/s", "that would be '8.38861 Mbit/s'"),
         (rate, "10", "has no unit; allowed units: bit/s"),
         (rate, "fast", "must be a number and a unit, such as '10 Mbps'"),
         (rate, "", "must be a number and a unit"),
         (rate, "nan Mbps", "must be a number and a unit"),
         (rate, "1e9999 bps", "'e9999 bps' is not a unit of rate"),
-        (seconds, "20 msec", "allowed units: s, ms, us, ns, min, h"),
+        (seconds, "20 msec", "did you mean 'ms'.*allowed units: s, ms, us, ns, min, h"),
+        (seconds, "20 milliseconds", "did you mean 'ms'"),
+        (seconds, "20 usec", "did you mean 'us'"),
+        (seconds, "20 nsec", "did you mean 'ns'"),
+        (seconds, "20 MS", "did you mean 'ms'"),
+        (lambda x: seconds(x, "access_delay"), "3 m", "^access_delay = .*'m' is not a unit of acc"),
         (seconds, "5 packets", "'packets' is not a unit of time"),
         (size_bytes, "5 packets", "allowed units: B, kB, KiB"),
         (packets_or_bytes, "5 Mbps", "allowed units: packets, B, kB"),
+        (packets_or_bytes, "64 kb", "sizes are in bytes, not bits; that would be '8 kB'"),
+        (packets_or_bytes, "2 BDP", "only dumbbell, chain and parking_lot know the path"),
+        (size_bytes, "2 Mbit", "that would be '250 kB'"),
         (rate, True, "rate = True: must be a number"),
         (rate, None, "rate = None: must be a number"),
         (rate, math.nan, "rate = nan: must be a number"),
@@ -112,37 +119,6 @@ def test_any_text_is_a_number_or_one_line(text):
         lines = ["none"]
     assert not math.isnan(number)
     assert len(lines) == 1
-
-
-def test_the_setting_is_named():
-    with pytest.raises(
-        ScenarioError, match=r"access_delay = '3 m': 'm' is not a unit of access_delay"
-    ):
-        seconds("3 m", "access_delay")
-
-
-@pytest.mark.parametrize(
-    ("convert", "text", "said"),
-    [
-        (seconds, "20 msec", "did you mean 'ms'"),
-        (seconds, "20 milliseconds", "did you mean 'ms'"),
-        (seconds, "20 usec", "did you mean 'us'"),
-        (seconds, "20 nsec", "did you mean 'ns'"),
-        (seconds, "20 MS", "did you mean 'ms'"),
-        (rate, "10 MB/s", "rates are in bits, not bytes; that would be '80 Mbit/s'"),
-        (rate, "10 MBps", "rates are in bits, not bytes; that would be '80 Mbit/s'"),
-        (rate, "100 kbytes/s", "that would be '800 kbit/s'"),
-        (rate, "1 MiB/s", "that would be '8.38861 Mbit/s'"),
-        (rate, "10 mbps", "did you mean 'Mbps'"),
-        (packets_or_bytes, "64 kb", "sizes are in bytes, not bits; that would be '8 kB'"),
-        (size_bytes, "2 Mbit", "that would be '250 kB'"),
-        (packets_or_bytes, "2 BDP", "only dumbbell, chain and parking_lot know the path"),
-    ],
-)
-def test_a_suggestion_has_the_scale_that_was_written(convert, text, said):
-    with pytest.raises(ScenarioError) as error:
-        convert(text)
-    assert said in str(error.value)
 
 
 @given(

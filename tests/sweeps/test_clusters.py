@@ -4,11 +4,11 @@ import random
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 
 import psutil
 import pytest
+from new_process import printed, python
 
 import tcpcc as tc
 
@@ -28,14 +28,14 @@ def same_as_here():
 
 
 SWEEP = """
-    import sys
-    import tcpcc as tc
-    net = tc.dumbbell(rate="2 Mbps", delay="20 ms", buffer=20)
-    many = [tc.Scenario(net, [tc.Flow("reno")], duration=5, seed=k) for k in range(1, 31)]
-    tc.simulate(many[0])
-    print("ready", flush=True)
-    tc.sweep(many, jobs=1, cache=sys.argv[1])
-    print("done", flush=True)
+import sys
+import tcpcc as tc
+net = tc.dumbbell(rate="2 Mbps", delay="20 ms", buffer=20)
+many = [tc.Scenario(net, [tc.Flow("reno")], duration=5, seed=k) for k in range(1, 31)]
+tc.simulate(many[0])
+print("ready", flush=True)
+tc.sweep(many, jobs=1, cache=sys.argv[1])
+print("done", flush=True)
 """
 
 
@@ -43,19 +43,13 @@ def test_a_sweep_that_is_killed_resumes_and_leaves_no_litter(tmp_path):
     """Killed at random moments until it comes to its end: nothing is wrong, nothing is left."""
     moments = random.Random(1)
     for _ in range(4):
-        child = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(SWEEP), str(tmp_path)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        script = [sys.executable, "-c", SWEEP, str(tmp_path)]
+        child = subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
         assert child.stdout.readline() == "ready\n"
         time.sleep(moments.uniform(0, 0.3))
         child.send_signal(signal.SIGKILL)
         child.communicate()
-    script = [sys.executable, "-c", textwrap.dedent(SWEEP), str(tmp_path)]
-    assert subprocess.run(script, capture_output=True, text=True, check=True).stdout.endswith(
-        "done\n"
-    )
+    assert printed(SWEEP, tmp_path).endswith("done\n")
     assert list(tmp_path.glob(".*.part")) == []
     assert len(list(tmp_path.iterdir())) == 30
     kept = tc.sweep(scenarios(30), jobs=1, cache=tmp_path)
@@ -129,15 +123,12 @@ def test_the_command_runs_a_file_of_rules_on_a_cluster(kind, tmp_path):
     pytest.importorskip(kind, reason=f"no {kind}: pip install 'tcpcc[cluster]'")
     (tmp_path / "mine.py").write_text(OWN)
     command = ["evaluate", str(tmp_path / "mine.py"), "--quick", "--sections", "6.1"]
-    script = f"import sys; from tcpcc.cli import main; sys.exit(main({command!r} + sys.argv[1:]))"
-    for_it = "if __name__ == '__main__':\n    " + script.replace("; ", "\n    ")
+    script = ["import sys", "from tcpcc.cli import main", f"main({command!r} + sys.argv[1:])"]
+    for_it = "if __name__ == '__main__':\n    " + "\n    ".join(script)
     (tmp_path / "command.py").write_text(for_it)
-    outputs = [
-        subprocess.run(
-            [sys.executable, str(tmp_path / "command.py"), *more], capture_output=True, text=True,
-            timeout=200,
-        )
+    here, there = (
+        python(tmp_path / "command.py", *more, timeout=200).stdout
         for more in ([], ["--cluster", kind])
-    ]  # fmt: skip
-    assert "fails in 6.1" in outputs[0].stdout, outputs[0].stderr
-    assert outputs[1].stdout == outputs[0].stdout, outputs[1].stderr
+    )
+    assert "fails in 6.1" in here
+    assert there == here

@@ -25,10 +25,6 @@ class Lists(ThreadingBackend):
     """A backend that returns lists, as Ray's, and loses a worker once."""
 
     supports_return_generator = False
-    calls = 0
-
-    def retrieve_result_callback(self, out):
-        return super().retrieve_result_callback(out)
 
 
 register_parallel_backend("lists", Lists)
@@ -59,10 +55,6 @@ def test_a_killed_worker_of_a_backend_of_lists_gives_a_sweep_error(dying, tmp_pa
     assert set(error.failed) | set(done) == set(range(24))
     assert "ActorDiedError: The actor died unexpectedly before" in str(error)
     assert "\n" not in str(error)
-
-
-def on_ack(s, p, a):
-    s.cwnd += a.acked
 
 
 def test_a_killed_process_gives_a_sweep_error(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import factories
 import numpy as np
 import pandas as pd
 import pytest
+from new_process import printed
 
 import tcpcc as tc
 from tcpcc.controllers import Controller, Param, register
@@ -203,67 +204,31 @@ def test_what_is_not_the_same_is_simulated_anew(engine, tmp_path, settings, opti
     assert len(engine.asked) == 1
 
 
-def own_controller(gain, source="s.cwnd += p.gain * GAIN"):
+def own_controller(gain):
     """A user's controller, as a notebook cell defines it again and again."""
-    space = {"GAIN": gain}
-    exec(
-        textwrap.dedent(
-            f"""
-            def helper(s):
-                s.cwnd = s.cwnd / 2
-            def on_ack(s, p, a):
-                {source}
-            def on_loss(s, p, a):
-                helper(s)
-            """
-        ),
-        space,
-    )
+    grow = rule_of("def rule(s, p, a):\n    s.cwnd += p.gain * GAIN", GAIN=gain)
+    halve = rule_of("def rule(s, p, a):\n    s.cwnd = s.cwnd / 2")
     params = {"gain": Param(1, "packets", "growth", 0, 9)}
-    return register(
-        Controller(
-            "own", "a test", space["on_ack"], space["on_loss"], space["on_loss"], None, params
-        )
-    )
+    return register(Controller("own", "a test", grow, halve, halve, None, params))
 
 
-def test_an_edited_rule_is_simulated_anew(engine, tmp_path):
-    """The scenario's digest knows a controller's name only; a stale run would be a wrong one."""
-
-    def asked_for(controller):
-        engine.asked.clear()
-        case = factories.scenario([Flow(controller)], duration=1.0)
-        sweep([case], cache=tmp_path)
-        return len(engine.asked)
-
-    assert asked_for(own_controller(1)) == 1
-    assert asked_for(own_controller(1)) == 0  # the cell was run again, unchanged
-    assert asked_for(own_controller(2)) == 1  # a number that the rule refers to
-    assert asked_for(own_controller(1, "s.cwnd += 2 * p.gain * GAIN")) == 1
-    assert asked_for(own_controller(1)) == 0
-
-
-def rule_of(text):
-    space = {"leave": leave, "fill": fill}
-    exec(textwrap.dedent(text), space)
+def rule_of(text, **space):
+    exec(text, space)
     return space["rule"]
 
 
+def of_a_flow(gain):
+    return {"flows": [Flow(own_controller(gain).name)]}
+
+
 def own_recovery(burst):
-    code = f"""
-        def rule(s, p, f):
-            leave(f, f.now, f.ack)
-            fill(f, f.now, {burst})
-        """
-    own = register(Recovery("own", "a test", rule_of(code)))
+    code = f"def rule(s, p, f):\n    leave(f, f.now, f.ack)\n    fill(f, f.now, {burst})"
+    own = register(Recovery("own", "a test", rule_of(code, leave=leave, fill=fill)))
     return {"flows": [Flow("reno", recovery=own.name)]}
 
 
 def own_slow_start(gain):
-    code = f"""
-        def rule(s, p, a, before):
-            s.cwnd = before + {gain} * a.acked
-        """
+    code = f"def rule(s, p, a, before):\n    s.cwnd = before + {gain} * a.acked"
     own = register(StartUp("own", "a test", rule_of(code)))
     return {"flows": [Flow("reno", slow_start=own.name)]}
 
@@ -272,8 +237,10 @@ def of_a_workload(gain):
     return {"flows": [Flow("reno")], "workloads": [web(own_controller(gain).name, rate=1)]}
 
 
-@pytest.mark.parametrize("traffic", [own_recovery, own_slow_start, of_a_workload])
+@pytest.mark.parametrize("traffic", [of_a_flow, own_recovery, own_slow_start, of_a_workload])
 def test_an_edited_rule_of_any_kind_is_simulated_anew(engine, tmp_path, traffic):
+    """The scenario's digest knows a controller's name only; a stale run would be a wrong one."""
+
     def asked_for(number):
         engine.asked.clear()
         sweep([factories.scenario(duration=1.0, **traffic(number))], cache=tmp_path)
@@ -440,25 +407,15 @@ def test_a_list_is_the_axis_scenario(engine):
 
 
 def test_sweep_measures_every_point(engine):
-    table = sweep(
-        make,
-        {"jain": Run.jain_index, "queue": lambda run: run.queue_mean(after=0.5)},
-        buffer=[10, 50],
-        seed=[1, 2, 3],
-    )
-    assert list(table.columns) == ["buffer", "seed", "jain", "queue"]
-    assert table["buffer"].tolist() == [10, 10, 10, 50, 50, 50]
+    keep = {"jain": Run.jain_index, "queue": lambda run: run.queue_mean(after=0.5)}
+    table = sweep(make, keep, model=["packet", "fluid"], buffer=[10, 50], seed=[1, 2, 3])
+    assert list(table.columns) == ["model", "buffer", "seed", "jain", "queue"]
+    assert table["buffer"].tolist() == [10, 10, 10, 50, 50, 50] * 2
+    assert sorted(model for _, model, _ in engine.asked) == ["fluid"] * 6 + ["packet"] * 6
     for row in table.itertuples():
         assert row.queue == factories.run(make(row.buffer, row.seed), row.seed).queue_mean(0.5)
-    array = table.set_index(["buffer", "seed"]).to_xarray()
-    assert array["queue"].sizes == {"buffer": 2, "seed": 3}
-
-
-def test_sweep_over_models(engine):
-    table = sweep(make, Run.queue_max, model=["packet", "fluid"], buffer=[10], seed=[1, 2])
-    assert list(table.columns) == ["model", "buffer", "seed", "queue_max"]
-    assert table["model"].tolist() == ["packet", "packet", "fluid", "fluid"]
-    assert sorted(model for _, model, _ in engine.asked) == ["fluid", "fluid", "packet", "packet"]
+    array = table.set_index(["model", "buffer", "seed"]).to_xarray()
+    assert array["queue"].sizes == {"model": 2, "buffer": 2, "seed": 3}
 
 
 def test_metrics_of_several_numbers_fill_several_columns(engine):
@@ -522,13 +479,9 @@ def test_a_wrong_axis_is_an_error_of_one_line(many):
 
 
 def test_the_public_name_is_the_function_whatever_was_imported_first():
-    import subprocess
-    import sys
-
     for first in ("pass", "import tcpcc.sweeps", "from tcpcc.sweeps import Metric"):
         code = f"import tcpcc as tc; {first}; print(callable(tc.sweep))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.stdout == "True\n", first
+        assert printed(code) == "True\n", first
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """Warnings of simulations in other processes."""
 
-import subprocess
-import sys
-
 import pytest
+from new_process import python
 
 SCRIPT = """
 import sys, warnings
@@ -24,6 +22,4 @@ if __name__ == "__main__":
 def test_workers_are_as_silent_as_their_caller(tmp_path, wish, said):
     script = tmp_path / "many.py"
     script.write_text(SCRIPT)
-    ended = subprocess.run([sys.executable, script, wish], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert ("ModelWarning" in ended.stderr) == said
+    assert ("ModelWarning" in python(script, wish).stderr) == said

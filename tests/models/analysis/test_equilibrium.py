@@ -24,10 +24,18 @@ def on_a_link(*flows, buffer=200, **link):
     return tc.analysis.equilibrium(tc.Scenario(net, flows, duration=1))
 
 
-@pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-4, 1e-5])
-def test_reno_balances_increase_and_decrease(p):
-    """Increase of (1 - p) / W per ACK against p W / 2 (Kelly; Westwood paper, eq. 4)."""
-    assert response("reno", p) == pytest.approx(math.sqrt(2 * (1 - p) / p), rel=1e-6)
+RESPONSES = {  # loss rates, and the window
+    "reno": ([1e-2, 1e-3, 1e-4, 1e-5], lambda p: math.sqrt(2 * (1 - p) / p)),  # Westwood, eq. 4
+    "scalable": ([1e-3, 1e-4, 1e-5], lambda p: 0.08 * (1 - p) / p),
+    "compound": ([1e-4, 1e-5, 1e-6], lambda p: (0.25 / p) ** 0.8),  # alpha W^k per round trip
+}
+
+
+@pytest.mark.parametrize(("name", "p"), [(n, p) for n in RESPONSES for p in RESPONSES[n][0]])
+def test_increase_balances_decrease(name, p):
+    """Growth in the time of a packet, such as (1 - p) / W of Reno, against p times the decrease."""
+    exact = 1e-3 if name == "compound" else 1e-6
+    assert response(name, p) == pytest.approx(RESPONSES[name][1](p), rel=exact)
 
 
 @pytest.mark.parametrize("p", [1e-4, 1e-5, 1e-6])
@@ -44,17 +52,6 @@ def test_hstcp_has_the_response_of_rfc_3649(p):
     assert balance == pytest.approx(p, rel=1e-5)
     # the RFC's own 0.12 / p^0.835 is for one loss in 1/p packets: a (2 - b) / 2b, in the mean a / b
     assert w / (0.12 / p**0.835) == pytest.approx((2 / (2 - decrease(P, w))) ** 0.835, rel=0.03)
-
-
-@pytest.mark.parametrize("p", [1e-3, 1e-4, 1e-5])
-def test_scalable(p):
-    assert response("scalable", p) == pytest.approx(0.08 * (1 - p) / p, rel=1e-6)
-
-
-@pytest.mark.parametrize("p", [1e-4, 1e-5, 1e-6])
-def test_compound(p):
-    """alpha W^k per round trip against p W / 2 per packet."""
-    assert response("compound", p) == pytest.approx((0.25 / p) ** 0.8, rel=1e-3)
 
 
 @pytest.mark.parametrize(("p", "rtt"), [(1e-5, 0.1), (1e-6, 0.1), (1e-6, 0.2)])
@@ -152,6 +149,7 @@ def test_a_full_buffer_drops_the_excess_arrivals():
     assert float(found.queue[0]) == pytest.approx(50)
     p = float(found.lost[0])
     assert 20 * float(found.rate[0]) * (1 - p) == pytest.approx(1250, rel=1e-6)
+    assert float(on_a_link(tc.CBR("20 Mbps"), tc.Flow("reno")).loss[0]) > 0.5
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -175,13 +173,6 @@ def test_rates_over_a_parking_lot_agree_with_packets(seed):
     measured = np.array([rates[:2].mean(), rates[2:5].mean(), rates[5:].mean()])
     expected = found.rate.values * (1 - found.lost.values)
     assert expected == pytest.approx(measured, rel=0.12)
-
-
-def test_an_overloading_source_has_an_equilibrium_with_a_full_buffer():
-    """A source faster than the link fills the buffer whatever the windows do; the excess is
-    dropped."""
-    found = on_a_link(tc.CBR("20 Mbps"), tc.Flow("reno"))
-    assert float(found.loss[0]) > 0.5
 
 
 def switching(s, p, ack):

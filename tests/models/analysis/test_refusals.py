@@ -98,28 +98,22 @@ def test_a_queue_without_a_rule_for_amounts_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("flow", "changes", "line"),
+    ("flow", "settings", "line"),
     [
-        ({"size": 100}, [], "flow 'reno1': size = 100: the analysis takes only endless flows"),
+        ({"size": 100}, {}, "flow 'reno1': size = 100: the analysis takes only endless flows"),
+        ({"writes": [(0, None)]}, {}, "writes: the analysis takes only flows that"),
+        ({"controller": "lia", "group": "m"}, {}, "group = 'm': the analysis treats flows as"),
+        ({}, {"workloads": tc.workloads.web("reno", rate=1)}, "takes only endless flows"),
         (
             {},
-            [tc.Change(1, "bottleneck", rate="5 Mbps")],
+            {"changes": [tc.Change(1, "bottleneck", rate="5 Mbps")]},
             "change of link 'bottleneck' at 1: the analysis takes only constant links",
         ),
-        ({"controller": "lia", "group": "m"}, [], "group = 'm': the analysis treats flows as"),
     ],
 )
-def test_what_ends_changes_or_is_coupled_is_refused(flow, changes, line):
+def test_what_ends_changes_or_is_coupled_is_refused(flow, settings, line):
     with pytest.raises(ScenarioError, match=line):
-        tc.analysis.equilibrium(scenario(**flow).replace(changes=changes))
-
-
-def test_a_workload_is_refused():
-    case = scenario().replace(
-        workloads=[tc.workloads.on_off(tc.Flow("reno"), sources=2, size=10, off=1)]
-    )
-    with pytest.raises(ScenarioError, match="the analysis takes only endless flows"):
-        tc.analysis.equilibrium(case)
+        tc.analysis.equilibrium(scenario(**flow).replace(**settings))
 
 
 def test_a_window_that_is_no_number_is_one_line():

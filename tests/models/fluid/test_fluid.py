@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -71,7 +69,8 @@ def mean(net, traffic, model, of, seeds=(1, 2, 3), duration=45.0):
 
 @pytest.mark.parametrize("window", [5, 40, 100])
 def test_a_limited_window_gives_the_ack_clock(window):
-    """x = W/RTT below the capacity; above it the queue has what the path does not hold."""
+    """x = W/RTT below the capacity; above it the queue has what the path does not hold. Without a
+    queue the RTT is exact although delays are whole steps."""
     run = fluid(path(), [flow(transport={"rwnd": window})])
     on_path = RATE / PACKET * base_rtt(run)
     rate = min(window / base_rtt(run), RATE / PACKET)
@@ -79,12 +78,8 @@ def test_a_limited_window_gives_the_ack_clock(window):
     queue = max(window - on_path, 0.0)
     rtt = float(run.data["rtt"][-1, 0])
     # delays are whole steps: the window holds up to half a step less or more than the path
-    assert rtt == pytest.approx(base_rtt(run) + queue * PACKET / RATE, rel=0.03)
-
-
-def test_the_rtt_is_exact_although_delays_are_whole_steps():
-    run = fluid(path(), [flow(transport={"rwnd": 10})])
-    assert float(run.data["rtt"][-1, 0]) == pytest.approx(base_rtt(run), rel=1e-9)
+    exact = 0.03 if queue else 1e-9
+    assert rtt == pytest.approx(base_rtt(run) + queue * PACKET / RATE, rel=exact)
 
 
 def test_a_constant_source_over_a_slower_link_loses_the_excess():
@@ -147,6 +142,7 @@ CROWD = [
     ("newreno", path()),
     ("cubic", path(queue=tc.queues.RED(min_thresh=10, max_thresh=40))),
     ("bbr", path(loss=0.01)),
+    ("newreno", path(queue=tc.queues.FQCoDel())),
     ("vegas", tc.parking_lot(3, RATE, 0.005, 30)),
 ]
 
@@ -175,28 +171,6 @@ def test_a_seed_gives_the_same_bits_and_another_one_other_losses():
     first, again = (tc.simulate(scenario, "fluid").data for _ in range(2))
     assert first["cwnd"].equals(again["cwnd"])
     assert not first["cwnd"].equals(tc.simulate(scenario.replace(seed=5), "fluid").data["cwnd"])
-
-
-INTERPRETED = """
-import tcpcc as tc
-net = tc.dumbbell(2e6, 0.005, 10, queue=tc.queues.RED(min_thresh=2, max_thresh=6), loss=0.01)
-traffic = [tc.Flow("cubic"), tc.Flow("bbr", start=0.2), tc.Flow("reno", recovery="newreno")]
-run = tc.simulate(tc.Scenario(net, traffic, duration=1.5, seed=2), "fluid")
-print(*(float(x).hex() for x in run.data["cwnd"].values[-1]), run.data["dropped"].sum().item())
-"""
-
-
-@pytest.mark.long
-def test_interpreted_and_compiled_steps_have_the_same_bits(monkeypatch):
-    def output():
-        return subprocess.run(
-            [sys.executable, "-c", INTERPRETED], capture_output=True, text=True, check=True
-        ).stdout
-
-    compiled = output()
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    assert output() == compiled
-    assert float(compiled.split()[-1]) > 0
 
 
 def test_a_busy_link_has_the_same_bits_row_by_row():
@@ -278,23 +252,16 @@ def test_vegas_needs_one_duplicate_ack_after_a_fine_timeout():
 @pytest.mark.parametrize("buffer", [5, 10])
 @pytest.mark.parametrize("recovery", list(RECOVERIES))
 def test_what_a_receiver_has_already_is_not_delivered(recovery, buffer):
-    """Twenty files of 67 packets with timeouts, after which many send again what has arrived."""
+    """Twenty files of 67 packets with timeouts, after which many send again what has arrived. That
+    a packet has come twice is known a part of a round trip after its arrival."""
     files = [tc.Flow("newreno", size=67, start=i / 100, recovery=recovery) for i in range(20)]
-    scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", buffer), files, duration=60)
-    packet, ode = (tc.simulate(scenario, model) for model in ("packet", "fluid"))
-    delivered = ode.data["delivered"].sum("time").to_numpy()
-    assert delivered == pytest.approx(67)
+    net = tc.dumbbell("10 Mbps", "20 ms", buffer)
+    scenario = tc.Scenario(net, files, duration=60, interval=0.02)
+    packet, ode = (tc.simulate(scenario, model) for model in MODELS)
+    assert (ode.data["delivered"] >= 0).all()
+    assert ode.data["delivered"].sum("time").to_numpy() == pytest.approx(67)
     again, of_packets = (run.data["retransmitted"].sum() for run in (ode, packet))
     assert float(again) == pytest.approx(float(of_packets), rel=0.45)
-
-
-def test_no_interval_has_less_than_nothing_delivered():
-    """That a packet has come twice is known a part of a round trip after its arrival."""
-    files = [tc.Flow("newreno", size=67, start=i / 100) for i in range(20)]
-    scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 10), files, duration=20, interval=0.02)
-    delivered = tc.simulate(scenario, "fluid").data["delivered"]
-    assert (delivered >= 0).all()
-    assert delivered.sum("time").to_numpy() == pytest.approx(67)
 
 
 def test_losses_that_duplicate_acks_do_not_show_wait_for_the_timer():
@@ -337,7 +304,7 @@ def test_what_comes_in_place_of_what_has_left_is_not_dropped(seed):
     net = tc.dumbbell("1.5 Mbps", "40 ms", 100)
     vegas = tc.Flow("vegas", jitter="100 ms")
     reno = tc.Flow("reno", jitter="100 ms", packet_size=1040)
-    for model in ("packet", "fluid"):
+    for model in MODELS:
         run = tc.simulate(tc.Scenario(net, [vegas] * 4 + [reno], duration=70, seed=seed), model)
         lost = run.data["dropped"].sel(time=slice(20, None)).sum("time").values
         assert lost.tolist() == [0, 0, 0, 0, 2]
@@ -364,7 +331,7 @@ def test_what_is_lost_again_counts_as_outstanding():
             float(tc.simulate(case.replace(seed=seed), model).utilization(after=20))
             for seed in range(1, 9)
         ]
-        for model in ("packet", "fluid")
+        for model in MODELS
     }
     assert used["fluid"] == pytest.approx([np.mean(used["packet"])] * 8, abs=0.1)
 
@@ -376,7 +343,7 @@ def test_a_go_back_n_leaves_the_window_to_the_controller(controller, buffer):
     net = tc.dumbbell("10 Mbps", "25 ms", buffer)
     case = tc.Scenario(net, [tc.Flow(controller, recovery="tahoe")], duration=30)
     packets, fluid = (
-        float(tc.simulate(case, model).data["retransmitted"].sum()) for model in ("packet", "fluid")
+        float(tc.simulate(case, model).data["retransmitted"].sum()) for model in MODELS
     )
     assert fluid == pytest.approx(packets, rel=0.3)
 
@@ -413,7 +380,7 @@ def test_a_window_that_returns_in_one_step_loses_and_grows_as_in_packets(recover
     net = tc.dumbbell("1 Gbps", "20 ms", math.inf, access_rate="10 Gbps", loss=0.01)
     window = {
         model: mean(net, [tc.Flow("reno", recovery=recovery)], model, mean_window, duration=400)
-        for model in ("packet", "fluid")
+        for model in MODELS
     }
     assert window["fluid"] == pytest.approx(window["packet"], rel=0.05)
 
@@ -435,7 +402,7 @@ def test_windows_below_four_packets_live_by_timeouts(number):
         late = run.data.isel(time=run.data["time"].values > 15)
         return float(late["dropped"].sum() / late["sent"].sum())
 
-    packets, fluid = (mean(net, traffic, model, loss, (1,), 40) for model in ("packet", "fluid"))
+    packets, fluid = (mean(net, traffic, model, loss, (1,), 40) for model in MODELS)
     assert packets > 0.03
     assert fluid == pytest.approx(packets, rel=0.15)
 
@@ -450,7 +417,7 @@ def test_transfers_end_when_they_end_in_packets():
     def times(run):
         return run.fct()["fct_s"].quantile([0.5, 0.9]).to_numpy()
 
-    packets, fluid = (mean(path(), traffic, model, times) for model in ("packet", "fluid"))
+    packets, fluid = (mean(path(), traffic, model, times) for model in MODELS)
     assert fluid == pytest.approx(packets, rel=0.25)
 
 
@@ -501,7 +468,7 @@ def test_dctcp_holds_the_queue_at_the_marking_threshold():
     def queue(run):
         return run.queue_mean(after=15, link="bottleneck")
 
-    packets, fluid = (mean(net, traffic, model, queue) for model in ("packet", "fluid"))
+    packets, fluid = (mean(net, traffic, model, queue) for model in MODELS)
     assert fluid == pytest.approx(packets, rel=0.15)
 
 
@@ -557,33 +524,8 @@ def test_every_controller_gets_the_link_as_in_packets(name):
     def use(run):
         return run.utilization(after=10)
 
-    packets, fluid = (
-        mean(path(), flows(name, 2), model, use, (1, 2), 25) for model in ("packet", "fluid")
-    )
+    packets, fluid = (mean(path(), flows(name, 2), model, use, (1, 2), 25) for model in MODELS)
     assert fluid == pytest.approx(packets, rel=0.1 if packets > 0.5 else 0.2)
-
-
-def test_a_controller_of_a_user_runs_at_once():
-    def on_ack(s, p, ack):
-        s.cwnd += p.a * ack.acked / s.cwnd
-
-    def on_loss(s, p, ack):
-        s.cwnd = s.ssthresh = max(s.cwnd / 2, 2.0)
-
-    mine = tc.Controller(
-        "mine", "", on_ack=on_ack, on_loss=on_loss, params={"a": tc.Param(2.0, "packets", "a")}
-    )
-    run = fluid(path(), [tc.Flow(mine, access_delay=0.025)])
-    assert run.utilization(after=15) > 0.9
-
-
-def test_a_failing_rule_is_named():
-    def on_ack(s, p, ack):
-        s.cwnd += 1 / (ack.now - ack.now)
-
-    broken = tc.Controller("broken", "", on_ack=on_ack)
-    with pytest.raises(tc.errors.RuleError, match="broken"):
-        fluid(path(), [tc.Flow(broken)], duration=1)
 
 
 @pytest.mark.parametrize("steps", [0, -1, math.nan, "many"])

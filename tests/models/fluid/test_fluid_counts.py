@@ -8,6 +8,7 @@ import pytest
 import tcpcc as tc
 from tcpcc.errors import ScenarioError
 
+BOTH = pytest.mark.parametrize("model", ["packet", "fluid"])
 RED = {"name": "red", "min_thresh": 300, "max_thresh": 1200, "max_p": 0.1, "gentle": True}
 
 
@@ -132,15 +133,17 @@ def test_queues_for_each_flow_have_all_flows():
         tc.simulate(crowd(20_000, queue="fq", duration=3.0), "fluid")
 
 
+@BOTH
 @pytest.mark.parametrize("wrong", [0, -1, 2.5])
-def test_a_number_of_senders_is_whole(wrong):
+def test_a_number_of_senders_is_whole(model, wrong):
     with pytest.raises(ScenarioError, match="senders = "):
-        tc.simulate(crowd(), "fluid", senders=wrong)
+        tc.simulate(crowd(), model, senders=wrong)
 
 
-def test_flows_without_series_are_summed():
+@BOTH
+def test_flows_without_series_are_summed(model):
     shown, hidden = (
-        tc.simulate(crowd(duration=5.0, record=record), "fluid").totals()
+        tc.simulate(crowd(duration=5.0, record=record), model, senders=100).totals()
         for record in (True, False)
     )
     assert list(shown["sent"]) == pytest.approx(list(hidden["sent"]))

@@ -133,18 +133,6 @@ def test_acks_wait_and_are_dropped_at_a_link_of_whole_packets():
     assert rates[1] == pytest.approx(rates[0], rel=0.1)
 
 
-def test_no_packet_is_made_or_lost():
-    """Sent packets are delivered, dropped, or still on the way; with SACK none arrives twice."""
-    case = behind(tc.queues.FQCoDel(), duration=20)
-    case = case.replace(flows=[flow.replace(recovery="sack-prr") for flow in case.flows])
-    run = tc.simulate(case, "fluid")
-    total = run.data.sum("time")
-    away = total["sent"] - total["dropped"] - total["delivered"]
-    held = run.data["cwnd"][-1]
-    assert (away.values > -1e-6).all()
-    assert (away.values < held.values + 3).all()
-
-
 def test_a_link_that_pauses_goes_on():
     case = behind(tc.queues.CoDel(), ("cubic",), duration=20)
     case = case.replace(

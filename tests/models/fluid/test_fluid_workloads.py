@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tcpcc as tc
+from tcpcc.errors import ScenarioError
 from tcpcc.models.fluid.fluid_records import FREE, RUNNING
 from tcpcc.models.fluid.fluid_world import FluidWorld
 
@@ -132,17 +133,6 @@ def test_what_is_sent_before_a_place_is_taken_again_counts():
     assert float(run.data["delivered"].sum()) == pytest.approx(50 * 11, abs=1e-6)
 
 
-def test_places_may_be_added_at_any_time(monkeypatch):
-    """With room for all from the beginning the numbers are the same."""
-    lot = tc.parking_lot(2, 20e6, 0.005, 60)
-    scenario = web(0.9, flows=[tc.Flow("cubic", count=2)], duration=4.0).replace(net=lot)
-    grown = tc.simulate(scenario, "fluid")
-    monkeypatch.setattr("tcpcc.models.fluid.fluid_world.FIRST_PLACES", 128)
-    roomy = tc.simulate(scenario, "fluid")
-    for name in ("delivered", "sent", "dropped", "cwnd", "queue", "item_finished"):
-        assert np.array_equal(grown.data[name], roomy.data[name], equal_nan=True), name
-
-
 def test_many_at_once_need_more_places():
     """300 connections that open together share the link."""
     scenario = talk(beginnings=0.0, count=300, duration=12.0)
@@ -246,26 +236,6 @@ def test_kinds_have_their_own_rows_and_sizes_of_packets():
     assert float(fluid.data["sent_bits"].sum()) == pytest.approx(float(bits), rel=0.005)
 
 
-def test_flows_without_series_have_the_same_totals():
-    def run(record):
-        flows = [
-            tc.Flow("newreno", count=3, record=record, jitter=1),
-            tc.Flow("cubic", size=200, record=record),
-            tc.Flow("vegas"),
-        ]
-        return tc.simulate(web(0.3, flows=flows, duration=10), "fluid")
-
-    shown, hidden = run(True), run(False)
-    assert list(hidden.data.flow.values) == ["vegas3", "web"]
-    for name in ("sent", "retransmitted", "timeouts", "loss_events", "finished_s"):
-        one, other = (x.totals()[name].to_numpy() for x in (shown, hidden))
-        assert other == pytest.approx(one, nan_ok=True), name
-    for name in ("delivered", "cwnd", "queue"):
-        one, other = (x.data[name] for x in (shown, hidden))
-        kept = one.sel(flow=other.flow) if "flow" in one.dims else one
-        assert np.array_equal(kept, other, equal_nan=True), name
-
-
 def test_the_length_of_the_tables_changes_no_bit(monkeypatch):
     """They become longer three times, or are long enough from the start."""
     case = tc.Scenario(
@@ -308,3 +278,73 @@ def test_tables_of_a_link_are_as_long_as_its_own_waits():
     assert max(rows) >= 4 * min(rows)
     assert sum(rows) < 3 * max(rows)
     assert not world.histories
+
+
+# Links of whole packets and header fields
+
+
+def beside_one(queue):
+    """One long flow beside the transfers."""
+    return web(flows=[tc.Flow("newreno")]).replace(net=net(queue=queue))
+
+
+@pytest.mark.parametrize("queue", ["codel", "drr", "fq_codel"])
+def test_completion_times_behind_links_of_whole_packets_are_those_of_packets(queue):
+    packets, fluid = (
+        tc.simulate(beside_one(queue), model).fct()["fct_s"] for model in ("packet", "fluid")
+    )
+    assert len(fluid) == len(packets)
+    assert fluid.mean() == pytest.approx(packets.mean(), rel=0.08)
+    assert fluid.quantile(0.5) == pytest.approx(packets.quantile(0.5), rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("queue", "flow"),
+    [
+        (tc.queues.DropTail(), "newreno"),
+        (tc.queues.CoDel(), "newreno"), (tc.queues.FQ(), "newreno"),
+        (tc.queues.XCPRouter(), "xcp"), (tc.queues.DRR(), "xcp"),
+    ],
+)  # fmt: skip
+def test_places_may_be_added_at_any_time(queue, flow, monkeypatch):
+    """Also while packets wait. With room for all from the beginning the numbers are the same."""
+    net = tc.chain(2, [30e6, 20e6], 0.005, 60, queue=[tc.queues.DropTail(), queue])
+    flows = [tc.Flow(flow), tc.Flow("cubic", count=2)]
+    scenario = web(0.9, flow, 8.0, flows=flows).replace(net=net)
+    runs = []
+    for places in (1, 128):
+        monkeypatch.setattr("tcpcc.models.fluid.fluid_world.FIRST_PLACES", places)
+        runs.append(tc.simulate(scenario, "fluid").data)
+    for name in ("delivered", "sent", "dropped", "cwnd", "queue", "item_finished"):
+        assert np.array_equal(runs[0][name], runs[1][name], equal_nan=True), name
+
+
+def test_connections_end_though_their_last_acks_are_dropped():
+    """A timeout brings another ACK, which says what they had to say."""
+    there, back = net().links
+    back = back.replace(rate=30e3, buffer=1, queue="codel", loss=0.3)
+    case = talk(size=20_000, beginnings=0.5, count=20, duration=120.0)
+    world = FluidWorld(case.replace(net=net().replace(links=[there, back])))
+    world.run(world.end)
+    assert world.link_bins["drops"].sum() > 20
+    assert (world.flows["status"] == FREE).all()
+
+
+def test_links_of_whole_packets_have_all_flows():
+    net = tc.dumbbell("100 Mbps", "25 ms", 400, queue="codel")
+    crowd = tc.Scenario(net, [tc.Flow("newreno", count=150, jitter=2)], duration=5.0)
+    assert len(tc.simulate(crowd, "fluid").data.flow) == 150
+    many = crowd.replace(flows=[tc.Flow("newreno", count=20_000)])
+    with pytest.raises(ScenarioError, match="'codel' decides about each packet: must be at most"):
+        tc.simulate(many, "fluid")
+
+
+def test_a_router_counts_the_packets_of_all_that_a_sender_stands_for():
+    net = tc.dumbbell("200 Mbps", "25 ms", 400, queue=tc.queues.XCPRouter())
+    crowd = tc.Scenario(net, [tc.Flow("xcp", count=200, jitter=2)], duration=8.0)
+    windows = []
+    for senders in (20, 200):
+        late = tc.simulate(crowd, "fluid", senders=senders).data.sel(time=slice(4, 8))
+        windows.append(float(late["cwnd"].mean()))
+        assert float(late["delivered"].sum()) == pytest.approx(4 * 25_000, rel=0.02)
+    assert windows[0] == pytest.approx(windows[1], rel=0.05)

@@ -1,10 +1,10 @@
 """Large backgrounds: where the hybrid warns, and completion times."""
 
 import resource
-import warnings
 
 import pytest
 from every_model import simulate_in
+from warned import warnings_of
 
 import tcpcc as tc
 from tcpcc.errors import ModelWarning
@@ -12,48 +12,46 @@ from tcpcc.models.trains.train_world import resolved_for
 from tcpcc.scenario.resolve import Senders
 
 
-def warnings_of(
+def warnings_beside(
     number, mbps, buffer, processing=0.0, model="hybrid", queue="droptail", name="newreno"
 ):
     net = tc.dumbbell(mbps * 1e6, "20 ms", buffer, queue=queue)
     crowd = tc.Flow(name, count=number, background=True, processing=processing)
     flows = [crowd, tc.Flow("newreno")]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        simulate_in(model, tc.Scenario(net, flows, duration=0.1), senders=10)
-    return [str(x.message) for x in caught if issubclass(x.category, ModelWarning)]
+    case = tc.Scenario(net, flows, duration=0.1)
+    return warnings_of(lambda: simulate_in(model, case, senders=10), ModelWarning)
 
 
 @pytest.mark.parametrize("model", ["hybrid", "trains"])
 def test_representatives_that_differ_from_packets_are_warned_of(model):
     """One line with what is off and by how much."""
-    (text,) = warnings_of(10_000, 400, 1000, model=model)
+    (text,) = warnings_beside(10_000, 400, 1000, model=model)
     assert "10001 flows with windows of at most 0.3 packets" in text
     assert "the loss rate can be half as high again" in text
-    (text,) = warnings_of(1000, 2000, 12_000, model=model)
+    (text,) = warnings_beside(1000, 2000, 12_000, model=model)
     assert "the loss rate and the mean queue can be a third higher or lower" in text
     assert "processing = 8e-06" in text
-    (text,) = warnings_of(1000, 2000, 12_000, model=model, queue="red")
+    (text,) = warnings_beside(1000, 2000, 12_000, model=model, queue="red")
     assert "one packet is more than min_thresh: the loss rate can be a quarter too high" in text
-    assert warnings_of(1000, 2000, 12_000, "10 us", model=model) == []
-    assert warnings_of(5, 1, 5, model=model) == []
+    assert warnings_beside(1000, 2000, 12_000, "10 us", model=model) == []
+    assert warnings_beside(5, 1, 5, model=model) == []
 
 
 @pytest.mark.parametrize("model", ["hybrid", "trains"])
 def test_crowds_that_read_the_delay_are_warned_of_at_larger_windows(model):
     """400 Vegas flows with windows of 5 packets lose 0.9 % in packets, else 2.2 %."""
-    (text,) = warnings_of(400, 200, 1000, "1 ms", model=model, name="vegas")
+    (text,) = warnings_beside(400, 200, 1000, "1 ms", model=model, name="vegas")
     assert "401 flows with windows of at most 5 packets" in text
-    assert warnings_of(400, 200, 1000, "1 ms", model=model) == []
+    assert warnings_beside(400, 200, 1000, "1 ms", model=model) == []
 
 
 def test_the_fluid_model_warns_of_small_windows_of_controllers_that_read_the_delay():
     """40 Vegas flows with windows of 2.5 packets lose 4 to 8 % for 8 to 11 %."""
-    (text,) = warnings_of(40, 12, 40, model="fluid", name="vegas")
+    (text,) = warnings_beside(40, 12, 40, model="fluid", name="vegas")
     assert "windows of at most 2.4 packets" in text
     assert "the loss rate can be half of theirs" in text
-    assert warnings_of(40, 12, 40, model="fluid") == []
-    assert warnings_of(40, 120, 40, model="fluid", name="vegas") == []
+    assert warnings_beside(40, 12, 40, model="fluid") == []
+    assert warnings_beside(40, 120, 40, model="fluid", name="vegas") == []
 
 
 CROWDS = [

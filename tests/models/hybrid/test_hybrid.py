@@ -6,7 +6,20 @@ from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
 
 import tcpcc as tc
+from experiments import hybrid_speed
+from experiments.background import (
+    PACKET,
+    RATE,
+    SCENARIOS,
+    SEVERAL_SIZES,
+    compare,
+    dumbbell,
+    foreground_share,
+    red,
+    several_sizes,
+)
 from tcpcc.models.trains.train_links import OTHERS
+from tcpcc.results.recording import EVENTS
 
 RED = tc.queues.RED(min_thresh=30, max_thresh=180, max_p=0.1, gentle=True, weight=0.01)
 
@@ -167,9 +180,6 @@ def test_invalid_options_are_refused(case, options, line):
 def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
     """Only 1/15 of a minute of 100 flows is run, and half of that; the difference gives the cost
     per packet."""
-    from experiments import hybrid_speed
-    from experiments.background import PACKET, RATE
-
     per_second = RATE * 101 / PACKET
     spans = []
 
@@ -196,8 +206,6 @@ def test_cost_of_a_long_packet_run_is_extrapolated(monkeypatch):
 def test_hybrid_agrees_with_packets(name, tolerance):
     """Queue, losses and waiting times of foreground packets. The notebook has all scenarios and
     more seeds."""
-    from experiments.background import SEVERAL_SIZES, compare
-
     table = (
         compare([name], [SEVERAL_SIZES, "hybrid"], [1, 2], duration=45)
         .groupby("model")
@@ -222,8 +230,6 @@ SHARES = {  # of the foreground, means of twenty seeds: it loses a little too mu
 @pytest.mark.parametrize("name", SHARES)
 def test_foreground_flows_get_the_share_of_equal_background_flows(name):
     """In the packet model the share is 1. The standard error of twenty seeds is at most 0.015."""
-    from experiments.background import foreground_share
-
     found = foreground_share(name, range(1, 21))
     assert found.mean() == pytest.approx(SHARES[name], abs=0.03)
 
@@ -231,8 +237,6 @@ def test_foreground_flows_get_the_share_of_equal_background_flows(name):
 def test_mixing_packet_sizes_keeps_the_start_times():
     """Otherwise runs would differ by their random start times, which alone change the queue of
     Vegas flows by a tenth."""
-    from experiments.background import SCENARIOS, several_sizes
-
     for name in ("100 Vegas", "parking lot, RED, 120 NewReno"):
         case = SCENARIOS[name](1, 5)
         one, other = (x.resolve().flows for x in (case, several_sizes(case)))
@@ -251,8 +255,6 @@ def test_hundred_vegas_flows_queue_as_in_packets():
     """With the same start times, which determine the queue: seeds differ by 8 % and the models by
     5 % for one seed. So the means of four seeds should agree within three times 2.7 %. See
     docs/models.md."""
-    from experiments.background import SCENARIOS, several_sizes
-
     cases = [SCENARIOS["100 Vegas"](seed, 12) for seed in (1, 2, 3, 4)]
     packets = [vegas_queue(several_sizes(case), "packet") for case in cases]
     assert min(packets) < 0.9 * max(packets)
@@ -268,8 +270,6 @@ def test_one_more_doubling_of_an_early_vegas_flow_lengthens_the_queue_for_good(m
     """The second of 108 flows ends its slow start at a backlog of 20 packets instead of 1. For some
     seconds it queues a hundred packets more, and flows that start meanwhile count them as part of
     their base delay. Whether it doubles once more depends on milliseconds of its start time."""
-    from experiments.background import SCENARIOS
-
     queues = []
     for seed in (1, 3):
         case = SCENARIOS["100 Vegas"](seed, 12)
@@ -285,8 +285,6 @@ def test_phase_effects_of_equal_packets_cause_more_losses():
     """Why drop-tail is compared with packets of mixed sizes: equal packets keep their order, so
     some flows win and others starve, and the same queue has a quarter more losses. A model without
     packets cannot show this effect."""
-    from experiments.background import SCENARIOS, several_sizes
-
     found = []
     for seed in (1, 2):
         case = SCENARIOS["drop-tail, 100 NewReno"](seed, 40)
@@ -302,8 +300,6 @@ def losses_in_front(case, model):
     """Losses of the foreground flows after 20 s: lost packets and loss events (losses within a
     round trip with a full queue), both per packet sent, and the share of loss events with one
     packet."""
-    from tcpcc.results.recording import EVENTS
-
     front = [x.name for x in case.flows if (x.name or "").startswith("front")]
     run = tc.simulate(case, model=model, trace=front)
     lost = run.events[(run.events["event"] == EVENTS.index("drop")) & (run.events["time"] > 20)]
@@ -319,8 +315,6 @@ def losses_in_front(case, model):
 @pytest.mark.long
 def test_foreground_loss_bursts_are_as_in_packets():
     """The same loss rate, the same rate of loss events, and the same share of single losses."""
-    from experiments.background import SCENARIOS, several_sizes
-
     cases = [SCENARIOS["drop-tail, 100 NewReno"](seed, 45) for seed in (1, 2, 3)]
     packets = np.mean([losses_in_front(several_sizes(x), "packet") for x in cases], axis=0)
     hybrid = np.mean([losses_in_front(x, "hybrid") for x in cases], axis=0)
@@ -332,8 +326,6 @@ def test_foreground_loss_bursts_are_as_in_packets():
 def test_packet_model_gives_the_refusal_ratio(controller):
     """Of the first packets of loss events, packets that directly follow another are five times as
     frequent as among all packets sent."""
-    from experiments.background import dumbbell, several_sizes
-
     lost = {True: 0, False: 0}
     sent = {True: 0, False: 0}
     traces = []
@@ -363,8 +355,6 @@ def test_ten_foreground_flows_get_their_share_of_a_thousand():
     each (24 runs), 1 would be right. The queue is 3 % below the 11.38 packets per flow of packets
     of mixed sizes. While all start they get three times as much as in packets: a known fault, since
     representatives start one after the other."""
-    from experiments.background import dumbbell, several_sizes
-
     cases = [dumbbell(990, ["newreno"], n_foreground=10, rate=1e6)(seed, 40) for seed in range(4)]
     runs = [tc.simulate(case, model="hybrid") for case in cases]
     packets = [tc.simulate(several_sizes(case).replace(duration=15)) for case in cases[:2]]
@@ -401,8 +391,6 @@ def test_vegas_base_delay_is_equal_in_foreground_and_background():
 
 def test_a_hundred_thousand_background_flows():
     """At 100 Gb/s, with as few packets as for thirty flows, as estimated beforehand."""
-    from experiments.background import dumbbell, red
-
     case = dumbbell(100_000, ["newreno"], red, n_foreground=10, rate=1e6)(1, 10)
     expected = tc.estimate(case, "hybrid", senders=5)
     run = tc.simulate(case, model="hybrid", senders=5)

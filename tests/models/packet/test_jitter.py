@@ -63,9 +63,14 @@ def test_a_stage_without_delay_changes_no_bit(settings, names, reordering):
     assert a.data.drop_attrs().equals(b.data.drop_attrs())
 
 
-@pytest.mark.parametrize("reordering", [False, True])
-def test_both_drivers_give_the_same_bits(reordering):
-    case = scenario([tc.Flow("reno"), tc.Flow("cubic")], reordering=reordering, jitter="8 ms")
+@pytest.mark.parametrize("link", [
+    {"jitter": "8 ms"},
+    {"jitter": "8 ms", "reordering": True},
+    {"jitter": "3 ms", "aggregation": "2 ms"},
+])  # fmt: skip
+def test_both_drivers_give_the_same_bits(link):
+    case = with_jitter(scenario([tc.Flow("reno"), tc.Flow("cubic")]), ["bottleneck"], **link)
+    case = with_jitter(case, ["bottleneck<"], aggregation="7 ms")
     both_drivers(case.jittered(starts="50 ms", processing="1 ms").replace(workloads=WEB))
 
 
@@ -143,14 +148,6 @@ def test_jittered_keeps_settings_that_are_not_given():
     assert changed.jittered(starts=0, processing=0) == case.jittered(starts=0)
 
 
-# Scenarios
-
-
-def test_jitter_settings_survive_toml():
-    case = scenario([tc.Flow("reno", processing="1 ms")], jitter="10 ms", reordering=True)
-    assert tc.Scenario.from_toml(case.to_toml()) == case
-
-
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
@@ -166,14 +163,12 @@ def test_invalid_settings_are_refused(settings, text):
         tc.Link("a", "b", rate="1 Mbps", delay=0, **settings)
 
 
-def test_an_equilibrium_uses_the_mean_delay():
-    jittered = tc.analysis.equilibrium(scenario(jitter="20 ms"))
-    longer = with_jitter(scenario(), ["bottleneck"], delay="30 ms")
-    assert jittered.identical(tc.analysis.equilibrium(longer))
-
-
-def aggregated(period="10 ms", name="bottleneck<", **settings):
-    return with_jitter(scenario(**settings), [name], aggregation=period)
+@pytest.mark.parametrize("settings", [{"jitter": "20 ms"}, {"aggregation": "20 ms"}])
+def test_an_equilibrium_uses_the_mean_delay(settings):
+    jittered, longer = (
+        with_jitter(scenario(), ["bottleneck"], **each) for each in (settings, {"delay": "30 ms"})
+    )
+    assert tc.analysis.equilibrium(jittered).identical(tc.analysis.equilibrium(longer))
 
 
 def test_aggregated_packets_arrive_together():
@@ -191,17 +186,8 @@ def test_aggregated_packets_arrive_together():
 
 
 def test_aggregation_of_acks_makes_bursts_of_packets():
-    table = tc.simulate(aggregated("20 ms"), trace=True).trace()
+    case = with_jitter(scenario(), ["bottleneck<"], aggregation="20 ms")
+    table = tc.simulate(case, trace=True).trace()
     times = table[table.event == "ack"].time.to_numpy()
     assert times / 0.02 == pytest.approx(np.round(times / 0.02), abs=1e-9)
     assert len(times) > 5 * len(set(times))
-
-
-def test_both_drivers_give_the_same_bits_with_aggregation():
-    both_drivers(with_jitter(aggregated("7 ms"), ["bottleneck"], jitter="3 ms", aggregation="2 ms"))
-
-
-def test_aggregation_survives_toml_and_its_mean_is_half():
-    case = aggregated("10 ms")
-    assert tc.Scenario.from_toml(case.to_toml()) == case
-    assert case.net.links[1].mean_delay == pytest.approx(0.025)

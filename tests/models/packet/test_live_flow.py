@@ -285,11 +285,6 @@ def test_a_process_stops_a_flow():
     assert float(rates[0]) == 0 < float(rates[1])
 
 
-def test_growing_without_added_flows_changes_nothing():
-    case = tc.Scenario(NET, [tc.Flow("reno"), tc.Flow("cubic", start=1)], duration=8)
-    assert tc.PacketSimulation(case, growing=True).run().identical(tc.simulate(case))
-
-
 @pytest.mark.parametrize(
     ("options", "flow", "text"),
     [

@@ -3,8 +3,8 @@
 import math
 import warnings
 
-import numpy as np
 import pytest
+from drivers import both_drivers
 
 import tcpcc as tc
 from tcpcc.errors import ScenarioError, ScenarioWarning
@@ -91,21 +91,7 @@ def test_marks_count_for_each():
 
 
 def test_both_drivers_have_the_same_bits():
-    runs = [
-        tc.simulate(crowd(20, duration=5), driver=driver, senders=4)
-        for driver in ("compiled", "simpy")
-    ]
-    for name in ("delivered", "cwnd", "queue", "drops"):
-        assert np.array_equal(*(run.data[name].values for run in runs), equal_nan=True), name
-
-
-def test_flows_without_series_are_summed():
-    shown, hidden = (
-        tc.simulate(crowd(20, duration=5, record=record), senders=4).totals()
-        for record in (True, False)
-    )
-    assert list(shown["sent"]) == list(hidden["sent"])
-    assert list(shown["count"]) == [5] * 4
+    both_drivers(crowd(20, duration=5), senders=4)
 
 
 @pytest.mark.parametrize(
@@ -127,12 +113,6 @@ def test_links_that_change_are_refused():
     )
     with pytest.raises(ScenarioError, match=r"link 'bottleneck' on the path of .* changes"):
         tc.simulate(changed, senders=10)
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 2.5])
-def test_a_number_of_senders_is_whole(wrong):
-    with pytest.raises(ScenarioError, match="senders = "):
-        tc.simulate(crowd(), senders=wrong)
 
 
 def test_phase_effects_are_warned_of():

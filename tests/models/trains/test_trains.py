@@ -207,27 +207,6 @@ def test_all_packets_are_accounted_for(name, seed, duration):
     assert float(run.data["dropped"].sum()) > 100
 
 
-def test_no_packet_appears_or_is_counted_twice():
-    run = tc.simulate(scenario("newreno", 5), trains=16)
-    sums = {name: run.data[name].sum("time").values for name in ("sent", "delivered", "dropped")}
-    repeats = run.data["retransmitted"].sum("time").values
-    assert np.all(sums["delivered"] + sums["dropped"] <= sums["sent"] + 1)
-    window = run.data["cwnd"].isel(time=-1).values
-    missing = sums["sent"] - sums["delivered"] - sums["dropped"]
-    assert np.all(missing <= window + repeats + 1)
-
-
-def test_a_bad_resolution_is_refused():
-    with pytest.raises(tc.ScenarioError, match="trains = 0"):
-        tc.simulate(scenario("newreno", 1), trains=0)
-
-
-def test_the_record_has_the_number_of_trains():
-    scenario = tc.Scenario(tc.dumbbell("10 Mbps", "20 ms", 50), [tc.Flow("reno")], duration=1)
-    attrs = tc.simulate(scenario, trains=16).data.attrs
-    assert (attrs["model"], attrs["trains"]) == ("packet", 16)
-
-
 def without_records(name):
     """A copy of a recovery that the model does not know to coast."""
     known = RECOVERIES[name]

@@ -1,21 +1,15 @@
 """Trains warn where they are wrong, in one line, and not where they are right."""
 
-import warnings
-
 import pytest
+from warned import warnings_of
 
 import tcpcc as tc
 from tcpcc.errors import ModelWarning
 
 
-def warnings_of(net, flows):
-    """The warnings of a run."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        tc.simulate(tc.Scenario(net, flows, duration=0.5), trains=16)
-    found = [str(x.message) for x in caught if issubclass(x.category, ModelWarning)]
-    assert all("\n" not in text for text in found)
-    return found
+def warnings_of_trains(net, flows):
+    case = tc.Scenario(net, flows, duration=0.5)
+    return warnings_of(lambda: tc.simulate(case, trains=16), ModelWarning)
 
 
 def two_ways():
@@ -37,10 +31,10 @@ BELL = tc.dumbbell("10 Mbps", "20 ms", 50)
     ],
 )
 def test_no_warning_where_trains_are_right(net, flows):
-    assert warnings_of(net, flows) == []
+    assert warnings_of_trains(net, flows) == []
 
 
 def test_one_warning_where_trains_are_wrong():
     flows = [tc.Flow("vegas", source=a, target=b) for a, b in ("ab", "ba")]
-    (text,) = warnings_of(two_ways(), flows)
+    (text,) = warnings_of_trains(two_ways(), flows)
     assert text.startswith("trains: 'a>b', 'b>a' carry data of some flows and ACKs of others")

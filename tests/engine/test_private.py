@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numba
 import pytest
-from new_process import printed
+from new_process import printed, python
 
 import tcpcc
 from tcpcc.engine import private
@@ -78,15 +78,9 @@ print([sum(d.stats.cache_hits.values()) for d in dispatchers])
 @pytest.mark.parametrize(
     ("module", "name"), [("typed_passes", "AnnotateTypes"), ("caching", "_CacheLocator")]
 )
-def test_an_unknown_numba_gets_the_public_decorators_and_their_cache(
-    module, name, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("TCPCC_CACHE_DIR", str(tmp_path))
+def test_an_unknown_numba_gets_the_public_decorators_and_their_cache(module, name, tmp_path):
     program = NEWER.format(module=module, name=name) + PROGRAM
-    runs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
+    runs = [python("-c", program, env={"TCPCC_CACHE_DIR": str(tmp_path)}) for _ in range(2)]
     assert [run.stdout.splitlines() for run in runs] == [
         ["False 2.5", "[0, 0]"],
         ["False 2.5", "[1, 1]"],

@@ -70,6 +70,12 @@ def test_throughputs_of_mixtures_are_within_a_tenth_of_the_link():
     assert near >= 285
 
 
+@pytest.mark.parametrize(("model", "least"), [("packet", 0.94), ("fluid", 0.82)])
+def test_so_many_throughputs_are_near(model, least):
+    near, total = pam25.within(pam25.everything(), model, pam25.mixtures())
+    assert least <= near / total < least + 0.06
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Prague: ACKs delayed", "all of these"])
 def test_with_other_hosts_many_prague_flows_get_too_little(name):

@@ -335,12 +335,7 @@ class Registry(Mapping[str, D], Generic[D]):
         own = f"; your own {self.kind}: import the file that registers it (--import FILE)"
         raise UnknownNameError(f"{unknown(self.kind, name, self.names())}{own}")
 
-    def __call__(self) -> pd.DataFrame:
-        """`table`: ``tc.controllers()``."""
-        return self.table()
-
-    def __getitem__(self, name: str) -> D:
-        return self.find(name)
+    __getitem__ = find
 
     def __contains__(self, name: object) -> bool:
         if isinstance(name, str) and name not in self._known:
@@ -410,6 +405,8 @@ class Registry(Mapping[str, D], Generic[D]):
             ] or [{**common, "parameter": "", "default": None, "unit": "", "meaning": ""}]
         head = [self.kind, "parameter", "default", "unit", "meaning", "summary"]
         return pd.DataFrame(rows, columns=[*head, *self.columns])
+
+    __call__ = table  # ``tc.controllers()``
 
 
 def register(definition: D) -> D:

@@ -82,10 +82,7 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
     place = root / folder
     try:
         is_new = not place.exists()
-        for directory in (root, place.parent, place):
-            if is_new:
-                directory.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
-            _refuse_if_others_can_write(directory)
+        _make_private(root, place.parent, place)
         if is_new:
             _prune(root)
     except OSError as error:
@@ -109,9 +106,7 @@ def stored(name: str, make: Callable[[], bytes]) -> bytes:
     folder = _root() / "made"
     file = folder / name
     try:
-        for directory in (folder.parent, folder):
-            directory.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
-            _refuse_if_others_can_write(directory)
+        _make_private(folder.parent, folder)
         if file.exists():
             checksum, _, content = file.read_bytes().partition(b"\n")
             if checksum.decode("ascii", "replace") == digest(name, content):
@@ -134,21 +129,24 @@ def stored(name: str, make: Callable[[], bytes]) -> bytes:
     return content
 
 
-def _refuse_if_others_can_write(folder: Path) -> None:
-    """Only on POSIX systems, where a folder has an owner and a mode."""
-    if not hasattr(os, "geteuid"):
-        return
-    status = folder.stat()
-    if status.st_uid not in (os.geteuid(), 0):
-        reason = f"belongs to another user (uid {status.st_uid})"
-    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        reason = f"can be written by others (mode {stat.S_IMODE(status.st_mode):o}; chmod go-w)"
-    else:
-        return
-    raise TcpccError(
-        f"{folder}: the cache of machine code {reason}, who could run code in this process; set"
-        " TCPCC_CACHE_DIR to a folder that only you can write"
-    )
+def _make_private(*folders: Path) -> None:
+    """Make these folders, and refuse those in which others can write; only POSIX systems have
+    owners and modes."""
+    for folder in folders:
+        folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+        if not hasattr(os, "geteuid"):
+            continue
+        status = folder.stat()
+        if status.st_uid not in (os.geteuid(), 0):
+            reason = f"belongs to another user (uid {status.st_uid})"
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            reason = f"can be written by others (mode {stat.S_IMODE(status.st_mode):o}; chmod go-w)"
+        else:
+            continue
+        raise TcpccError(
+            f"{folder}: the cache of machine code {reason}, who could run code in this process; set"
+            " TCPCC_CACHE_DIR to a folder that only you can write"
+        )
 
 
 def _cannot_write(error: OSError) -> None:

@@ -181,7 +181,12 @@ def address(array: np.ndarray) -> int:
 
 
 class Accessor:
-    """See :func:`accessor`; compiled code contains machine code instead."""
+    """A function ``at(base, index)``: the record of type `dtype` at ``base + index * itemsize``.
+
+    The record is a view; assigning to its fields writes the memory. Interpreted code raises
+    IndexError if the record is not within an array that lives and whose :func:`address` was taken.
+    Compiled code, which contains machine code instead, does not check.
+    """
 
     def __init__(self, dtype: np.dtype) -> None:
         self.dtype = dtype
@@ -208,16 +213,7 @@ def record_view(dtype: np.dtype, base: int) -> Any:
     return np.frombuffer(buffer, dtype=dtype)[0]
 
 
-def accessor(dtype: np.dtype) -> Any:
-    """A function ``at(base, index)``: the record of type `dtype` at ``base + index * itemsize``.
-
-    The record is a view; assigning to its fields writes the memory. Interpreted code raises
-    IndexError if the record is not within an array that lives and whose :func:`address` was taken.
-    Compiled code does not check.
-    """
-    return Accessor(dtype)
-
-
+accessor: Any = Accessor  # engines call it like a function
 number_at = accessor(record_dtype({"value": float}))
 index_at = accessor(record_dtype({"at": int}))
 

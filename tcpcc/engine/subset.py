@@ -16,6 +16,7 @@ import builtins
 import inspect
 import linecache
 import math
+import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -62,6 +63,7 @@ _REFUSED: dict[type[ast.AST], str] = {
 }
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+_GENERATORS = (random.Random, np.random.RandomState, np.random.Generator)
 
 
 @dataclass(frozen=True)
@@ -179,10 +181,11 @@ class _Reader:
         if key in self.visited or not isinstance(function, FunctionType):
             return
         self.visited.add(key)
-        node = None if getattr(function, "of_engine", False) else definition(function)
+        if getattr(function, "of_engine", False):
+            return
+        node = definition(function)
         if node is None:
-            if not getattr(function, "of_engine", False):
-                self.name_all(records, among=_names_in(function, set()))
+            self.name_all(records, among=_names_in(function, set()))
             return
         if not _fits(function, len(records)):
             raise self.error(function, node, _misfit(function, records))
@@ -354,9 +357,8 @@ class _Function:
         if node.id in self.local:
             return
         value = self._value(node)
-        if isinstance(value, ModuleType) or _usable(value):
-            return
-        raise self.error(node, f"{node.id}: {_unusable(value)}")
+        if not isinstance(value, ModuleType) and not _usable(value):
+            raise self.error(node, f"{node.id}: {_unusable(value)}")
 
     def _value(self, node: ast.Name) -> Any:
         """The value of a name that is not local."""
@@ -400,21 +402,15 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
                 yield both
 
 
-def _assigned(function: ast.FunctionDef) -> set[str]:
-    return {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+def _assigned(function: ast.FunctionDef) -> list[str]:
+    """The names that statements assign to, once for each assignment."""
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
 
 
 def _assigned_once(function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
     """Names that exactly one statement assigns to, with the assigned expression."""
-    stored = [
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
+    stored = _assigned(function)
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             (target,) = node.targets
@@ -444,7 +440,7 @@ def _unusable(value: Any) -> str:
     """Why a rule cannot use a value."""
     module = value if isinstance(value, ModuleType) else None
     name = module.__name__ if module else str(getattr(value, "__module__", "") or "")
-    drawn = isinstance(getattr(value, "__self__", None), _generators())
+    drawn = isinstance(getattr(value, "__self__", None), _GENERATORS)
     if name.split(".")[-1] in ("random", "secrets") or drawn or module is np:
         return (
             "random numbers outside the scenario's seed are not reproducible; a rule with a random"
@@ -455,9 +451,3 @@ def _unusable(value: Any) -> str:
     if module:
         return "a rule may use only the modules math and numpy; import a helper function by name"
     return f"a {type(value).__name__} does not compile in a rule; use a number or a function"
-
-
-def _generators() -> tuple[type, ...]:
-    import random
-
-    return (random.Random, np.random.RandomState, np.random.Generator)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcpcc.errors import ScenarioError
+from tcpcc.results.flow_rows import controllers
 from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.plot_style import (
     BLACK,
@@ -120,7 +121,7 @@ def _look(own: str, second: bool) -> dict[str, Any]:
 
 def _groups(run: Run, flows: Selection) -> Iterator[tuple[str, str, list[int]]]:
     """(label, colour, columns) of each line."""
-    kinds = dict(zip(run.flows, (str(k) for k in run.data["controller"].values), strict=True))
+    kinds = controllers(run)
     chosen = [name for name in run.select(flows) if kinds[name] != "cbr"]
     for kind in dict.fromkeys(kinds[name] for name in chosen):
         members = [name for name in chosen if kinds[name] == kind]
@@ -137,7 +138,7 @@ def _names(run: Run, other: Run) -> list[str]:
     """Short names that distinguish two runs."""
     pairs: list[list[str]] = [
         [_model(r) for r in (run, other)],
-        [_controllers(r) for r in (run, other)],
+        [" and ".join(dict.fromkeys(controllers(r).values())) for r in (run, other)],
         [f"seed {r.data.attrs['seed']}" for r in (run, other)],
     ]
     return next((pair for pair in pairs if pair[0] != pair[1]), ["first", "second"])
@@ -145,9 +146,6 @@ def _names(run: Run, other: Run) -> list[str]:
 
 def _model(run: Run) -> str:
     model = str(run.data.attrs["model"])
-    model = str(run.data.attrs["driver"]) if model == "trace" else model
+    if model == "trace":
+        return str(run.data.attrs["driver"])
     return "packets" if model == "packet" else model
-
-
-def _controllers(run: Run) -> str:
-    return " and ".join(dict.fromkeys(str(kind) for kind in run.data["controller"].values))

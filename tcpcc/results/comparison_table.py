@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tcpcc.errors import ScenarioError
+from tcpcc.results.flow_rows import controllers
 from tcpcc.results.metrics import mean_of_known
 from tcpcc.results.run import Run
 
@@ -38,21 +39,15 @@ def side_by_side(
 
     if not runs:
         raise ScenarioError("runs = {}: must be at least one run")
-    kinds = list(dict.fromkeys(kind for run in runs.values() for kind in _kinds(run)))
-    columns = {}
-    for name, run in runs.items():
-        columns[name] = {
-            **_of_flows(run, kinds, after, before),
-            **_of_link(run, link, after, before),
-        }
+    every = dict.fromkeys(kind for run in runs.values() for kind in controllers(run).values())
+    kinds = [kind for kind in every if kind != "cbr"]
+    columns = {
+        name: _of_flows(run, kinds, after, before) | _of_link(run, link, after, before)
+        for name, run in runs.items()
+    }
     table = pd.DataFrame(columns, dtype=object)
     several = link is None and any(len(run.links) > 1 for run in runs.values())
     return (table if several else table.drop(index="link")).rename_axis("measure")
-
-
-def _kinds(run: Run) -> list[str]:
-    names = dict.fromkeys(str(kind) for kind in run.data["controller"].values)
-    return [name for name in names if name != "cbr"]
 
 
 def _of_flows(run: Run, kinds: list[str], after: float, before: float | None) -> dict[str, Any]:

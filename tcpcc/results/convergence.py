@@ -19,13 +19,12 @@ Sources named more than once:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tcpcc.errors import ScenarioError, nonnegative, positive, probability
-from tcpcc.results.metrics import flow_counts, mean_of_known
+from tcpcc.results.metrics import flow_counts
 
 CYCLES = 10.0
 """Cycles in the sliding window, if they fit in `PART` of the time; means over fewer are noisy."""
@@ -269,9 +268,3 @@ def _for_good(
 
 def _after(event: float, starts: NDArray[np.float64], window: int, width: float) -> float:
     return float(starts[window] - event + width / 2) if window else 0.0
-
-
-def mean_rtts(rtt: NDArray[np.float64], base_rtt: Iterable[float]) -> NDArray[np.float64]:
-    """Mean of each flow's samples, shape [time, flow], s; its base RTT if it has none."""
-    mean = mean_of_known(rtt)
-    return np.where(np.isnan(mean), np.array(list(base_rtt), dtype=float), mean)

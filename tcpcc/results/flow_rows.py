@@ -27,3 +27,8 @@ def recorded_rows(run: Run) -> list[ResolvedFlow]:
     resolved, places = rows_of(run)
     recorded = set(resolved.recorded)
     return [resolved.rows[place] for place in places if place in recorded]
+
+
+def controllers(run: Run) -> dict[str, str]:
+    """The controller of each recorded flow, by its name; "cbr" of a CBR source."""
+    return dict(zip(run.flows, map(str, run.data["controller"].values), strict=True))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from types import TracebackType
 
 
 class UnfailingFile(io.RawIOBase):
@@ -34,12 +33,7 @@ class UnfailingFile(io.RawIOBase):
     def __enter__(self) -> UnfailingFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
         if self.error is not None:
             self.error.needed = self._size  # type: ignore[attr-defined]

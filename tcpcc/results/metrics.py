@@ -188,8 +188,7 @@ def convergence_time(
     """
     times, values = np.asarray(time, dtype=float), np.asarray(cwnd, dtype=float)
     nonnegative("band", band, "packets")
-    last = times[-1] if end is None and times.size else end
-    inside = (times >= event) & (times <= last) if times.size else np.zeros(0, dtype=bool)
+    inside = (times >= event) & (times <= (math.inf if end is None else end))
     if not inside.any():
         span = f"{event:g}" if end is None else f"{event:g} .. {end:g}"
         raise ScenarioError(f"event = {span} s: there are no samples of the congestion window")

@@ -123,7 +123,6 @@ def _in_chunks(record: xr.Dataset) -> dict[Any, dict[str, Any]]:
 
 
 def _seal(part: Path) -> None:
-    """Append the checksum."""
     with part.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     with part.open("ab") as file:

@@ -48,21 +48,17 @@ def write(file: BinaryIO, run: Run, numbers: Iterable[int]) -> int:
     file.write(_block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1), _option(4, b"tcpcc")))
     assert run.events is not None
     rows = recorded_rows(run)
-    specs = [row.spec for row in rows]
-    recoveries = [row.recovery for row in rows]
     packets: list[tuple[float, int, bytes, int]] = []
     for interface, number in enumerate(numbers):
-        row = run.row_of(number)
+        row = rows[run.row_of(number)]
         name = run.connection(number)
         options = _option(2, name.encode()) + _option(9, b"\x09")  # interface name; times in ns
         file.write(_block(INTERFACE, struct.pack("<HHI", RAW_IP, 0, 0), options))
         events = run.events[run.events["flow"] == number]
-        spec = specs[row]
-        if isinstance(spec, CBR):
-            frames = _datagrams(events, spec, number)
+        if isinstance(row.spec, CBR):
+            frames = _datagrams(events, row.spec, number)
         else:
-            tells = RECOVERIES[recoveries[row]].selective
-            frames = _segments(events, spec, number, tells)
+            frames = _segments(events, row.spec, number, RECOVERIES[row.recovery].selective)
         packets += [(time, interface, head, length) for time, head, length in frames]
     packets.sort(key=lambda packet: packet[0])
     for time, interface, head, length in packets:
@@ -162,7 +158,6 @@ class _Clocks:
 
 
 def _datagrams(events: Any, spec: CBR, number: int) -> Iterator[tuple[float, bytes, int]]:
-    """The packets of a CBR source."""
     sender, receiver = _addresses(number)
     length = max(spec.packet_size - 28, 0)
     for time in events["time"][events["event"] == EVENTS.index("send")].tolist():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError
 from tcpcc.results.comparison_plot import compare
-from tcpcc.results.flow_rows import recorded_rows
+from tcpcc.results.flow_rows import controllers, recorded_rows
 from tcpcc.results.plot_style import (
     BLACK,
     BLUE,
@@ -358,8 +358,7 @@ def basic_behaviour(
 
 
 def _controlled(run: Run) -> list[str]:
-    kinds = run.data["controller"].values
-    return [name for name, kind in zip(run.flows, kinds, strict=True) if kind != "cbr"]
+    return [name for name, kind in controllers(run).items() if kind != "cbr"]
 
 
 def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, Any]]]:
@@ -367,14 +366,14 @@ def _groups(run: Run, names: Sequence[str]) -> list[tuple[list[str], dict[str, A
 
     Flows that the user has named are a group of their own, unless there are too many names.
     """
-    kinds = dict(zip(run.flows, (str(k) for k in run.data["controller"].values), strict=True))
+    kinds = controllers(run)
     counts = dict(zip(run.flows, run.data["count"].values.astype(int).tolist(), strict=True))
     controlled = _controlled(run)
     groups: dict[str, list[str]] = {name: [name] for name in names}
     order = controlled if len(controlled) <= len(PALETTE) else list(names)
     if len(names) > len(PALETTE):
         flow_names = _names_given(run)
-        group_of = {name: flow_names.get(name, kinds[name]) for name in run.flows}
+        group_of = {name: flow_names.get(name, kind) for name, kind in kinds.items()}
         order = list(dict.fromkeys(group_of[name] for name in controlled))
         groups = {key: [n for n in names if group_of[n] == key] for key in [*order, "cbr"]}
     result = []

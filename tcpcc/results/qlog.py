@@ -99,7 +99,6 @@ def _events(run: Run, chosen: set[int]) -> Iterator[dict[str, Any]]:
 
 
 def _event(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, dict[str, Any]]:
-    """An event's name and data."""
     seq = int(event["seq"])
     header = {"header": {"packet_type": "tcp", "packet_number": seq}, "raw": {"length": size}}
     if kind in ("send", "retransmit"):
@@ -109,16 +108,13 @@ def _event(kind: str, event: Any, size: float, links: list[str]) -> tuple[str, d
         if event["sack_high"] > event["sack_low"]:
             ranges.append([int(event["sack_low"]), int(event["sack_high"]) - 1])
         frame = {"frame_type": "ack", "acked_ranges": ranges, "duplicate": kind == "dupack"}
-        ack_header = {"packet_type": "tcp", "packet_number": seq}  # a viewer expects a number
-        return "transport:packet_received", {"header": ack_header, "frames": [frame]}
+        # a viewer expects a number in the header
+        return "transport:packet_received", {"header": header["header"], "frames": [frame]}
     if kind == "loss":
         return "recovery:packet_lost", {"header": header["header"]}
     if kind == "timeout":
-        return "recovery:loss_timer_updated", {
-            "event_type": "expired",
-            "timer_type": "rto",
-            "packet_number": seq,
-        }
+        timer = {"event_type": "expired", "timer_type": "rto", "packet_number": seq}
+        return "recovery:loss_timer_updated", timer
     if kind == "deliver":
         return "tcpcc:packet_delivered", header
     return "tcpcc:packet_dropped", header | {"link": links[int(event["value"])]}

@@ -123,10 +123,7 @@ TRACED: dict[str, tuple[str, str]] = {
     "ssthresh": ("packets", "slow-start threshold"),
     "in_transit": ("packets", "sent and not yet acknowledged"),
     "trigger": ("", "of an ACK: number of the packet that caused it"),
-    "sack_low": (
-        "",
-        "of an ACK: first packet of the block that it tells of (SACK)",
-    ),
+    "sack_low": ("", "of an ACK: first packet of the block that it tells of (SACK)"),
     "sack_high": (
         "",
         "of an ACK: the packet after that block; sack_low where there is none; of a D-SACK the"
@@ -146,7 +143,8 @@ AMOUNTS = ("sent", "retransmitted", "delivered", "dropped", "acks_dropped")
 
 @dataclass(frozen=True)
 class FlowSeries:
-    """What an engine recorded of flows: arrays of shape [time, row], or [row] where said.
+    """What an engine recorded of flows: arrays of shape [time, row]; those from `timeouts` to
+    `base_rtt` have shape [row].
 
     `VARIABLES` gives meanings and units; NaN where there is no value.
     """
@@ -160,13 +158,10 @@ class FlowSeries:
     dropped: NDArray[Any]
     acks_dropped: NDArray[Any]
     timeouts: NDArray[Any]
-    """Shape [row]."""
     loss_events: NDArray[Any]
-    """Shape [row]."""
     finished: NDArray[Any]
-    """Shape [row]."""
     base_rtt: NDArray[Any] | None = None
-    """Shape [row]. Default: `base_rtts` of the scenario."""
+    """Default: `base_rtts` of the scenario."""
     controller_states: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """What flows record of their controllers' states, by the variable's name."""
 
@@ -253,6 +248,8 @@ def dataset(
     """
     import xarray as xr
 
+    from tcpcc import __version__
+
     everyone = resolved.rows
     rows = [everyone[k] for k in resolved.recorded]
     links = [link for link in resolved.links if link.record]
@@ -307,7 +304,7 @@ def dataset(
             "seed": scenario.seed,
             "duration": float(scenario.duration),
             "interval": float(scenario.interval),
-            "version": _version(),
+            "version": __version__,
             "cpu_seconds": float(cpu_seconds),
         },
     )
@@ -401,9 +398,9 @@ def _facts_of_flows(rows: Sequence[ResolvedFlow]) -> dict[str, ArrayLike]:
     """What a record says of each flow that the scenario already says."""
     flows = [row.spec for row in rows]
     return {
-        "controller": _controllers(rows),
+        "controller": np.array([r.controller.name if r.controller else "cbr" for r in rows], str),
         "group": np.array([row.spec.group or row.name for row in rows], str),
-        "count": [getattr(f, "count", 1) for f in flows],
+        "count": [f.count for f in flows],
         "start": [f.start for f in flows],
         "stop": [math.nan if f.stop is None else f.stop for f in flows],
         "packet_size": [float(f.packet_size) for f in flows],
@@ -419,11 +416,6 @@ def _facts_of_links(links: Sequence[Link]) -> dict[str, ArrayLike]:
         "buffer": [float(link.buffer) for link in links],
         "buffer_unit": np.array([link.buffer_unit for link in links], dtype=str),
     }
-
-
-def _controllers(rows: Sequence[ResolvedFlow]) -> NDArray[Any]:
-    names = [row.controller.name if row.controller else "cbr" for row in rows]
-    return np.array(names, dtype=str)
 
 
 def _crosses(resolved: Resolved, rows: Sequence[ResolvedFlow]) -> NDArray[np.bool_]:
@@ -453,12 +445,6 @@ def _totals(
         variables[f"each_{name}"] = _variable(name, dims, unit, long_name, facts[name])
     variables["each"] = dims, np.array([f.name for f in everyone], dtype=str), {}
     return variables
-
-
-def _version() -> str:
-    from tcpcc import __version__
-
-    return __version__
 
 
 ROUNDING = 1e-6

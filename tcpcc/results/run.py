@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tcpcc.errors import ScenarioError, real, unknown
 from tcpcc.files import whole_file
-from tcpcc.results import completion_times, convergence, delays, metrics, netcdf, tables
+from tcpcc.results import completion_times, convergence, flow_rows, metrics, netcdf, tables
 from tcpcc.results.recording import ROUNDING
 from tcpcc.results.time_window import Count, Window
 
@@ -502,7 +502,7 @@ class Run:
         Raises:
             ScenarioError: the run has no trace, or no trace of these flows.
         """
-        return delays.table(self.trace(flows))
+        return tables.delays(self.trace(flows))
 
     def connections(self, flows: Selection) -> list[int]:
         """The numbers of the selected traced connections, in order."""
@@ -658,9 +658,9 @@ class Run:
         attrs = self.data.attrs
         kinds: Counter[str] = Counter()
         for name, count in zip(
-            self.data["controller"].values, self.data["count"].values, strict=True
+            flow_rows.controllers(self).values(), self.data["count"].values, strict=True
         ):
-            kinds[str(name)] += int(count)
+            kinds[name] += int(count)
         flows = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
         trains = f", {attrs['trains']:g} trains per RTT" if "trains" in attrs else ""
         line = f"{attrs['model']} model{trains}, {flows}, {self.duration:g} s, seed {attrs['seed']}"
@@ -683,23 +683,21 @@ class Run:
         """
         if flows is None:
             return self.flows
-        controllers = [str(name) for name in self.data["controller"].values]
+        controllers = flow_rows.controllers(self)
         left_out = self.data["each"].values if "each" in self.data.dims else ()
         chosen = []
         is_one = isinstance(flows, str) or not isinstance(flows, Iterable)
         for name in [flows] if is_one else flows:
             if name in self.flows:
                 chosen.append(name)
-            elif name in controllers:
-                chosen += [
-                    f for f, kind in zip(self.flows, controllers, strict=True) if kind == name
-                ]
+            elif name in controllers.values():
+                chosen += [flow for flow, kind in controllers.items() if kind == name]
             elif parts := [f for f in self.flows if f.startswith(f"{name}/")]:
                 chosen += parts
             elif name in left_out:
                 raise ScenarioError(f"flow {name!r}: is not recorded; run.totals() has its totals")
             else:
-                raise unknown("flow", name, {*self.flows, *controllers})
+                raise unknown("flow", name, {*controllers, *controllers.values()})
         return list(dict.fromkeys(chosen))
 
     def recorded_flow(self, name: str) -> str:

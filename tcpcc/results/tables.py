@@ -1,4 +1,4 @@
-"""Tables of a run: totals of flows, states of controllers, events of traced connections."""
+"""Tables of a run: totals of flows, states of controllers, events and delays of connections."""
 
 from __future__ import annotations
 
@@ -81,3 +81,20 @@ def trace(run: Run, flows: Selection) -> pd.DataFrame:
     if len(selected) == len(numbers):
         return table
     return table[np.isin(run.events["flow"], selected)].reset_index(drop=True)
+
+
+def delays(trace: pd.DataFrame) -> pd.DataFrame:
+    """One row for each packet that arrived; see `Run.delays`."""
+    packet = ["flow", "seq"]
+    events = trace[["time", "flow", "event", "seq"]]
+    sends = events[events["event"].isin(["send", "retransmit"])]
+    arrivals = events[events["event"] == "deliver"].drop_duplicates(packet)
+    arrivals = arrivals.drop(columns="event").rename(columns={"time": "delivered"})
+    first = sends.drop_duplicates(packet).rename(columns={"time": "sent"})
+    packets = arrivals.merge(first[[*packet, "sent"]], on=packet, how="left")
+    every = packets[[*packet, "delivered"]].merge(sends[[*packet, "time"]], on=packet)
+    before = every[every["time"] <= every["delivered"]]
+    counts = before.groupby(packet, observed=True).size().rename("transmissions")
+    packets = packets.merge(counts.reset_index(), on=packet, how="left")
+    packets["delay"] = packets["delivered"] - packets["sent"]
+    return packets[[*packet, "sent", "delivered", "delay", "transmissions"]]

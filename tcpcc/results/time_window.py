@@ -72,7 +72,6 @@ class Window:
 
     @cached_property
     def bins(self) -> slice:
-        """The bins of the record."""
         ends, interval = self.data["time"].values, float(self.data.attrs["interval"])
         last = math.inf if self.before is None else real("before", self.before, unit="s")
         first, stop = bins_within(ends, interval, real("after", self.after, unit="s"), last)
@@ -90,7 +89,6 @@ class Window:
         return float(ends[self.bins.stop - 1] - (ends[first - 1] if first else 0.0))
 
     def _widths(self) -> NDArray[np.float64]:
-        """Lengths of the bins, s."""
         return np.diff(self.data["time"].values, prepend=0.0)[self.bins]
 
     def _total(self, variable: xr.DataArray) -> xr.DataArray:
@@ -265,22 +263,19 @@ class Window:
         """Table with one row per recorded link: rate, utilization, queue, drop rate."""
         import pandas as pd
 
-        rows = []
-        for name in self.run.links:
-            stats = self._queue_stats(name)
-            rows.append(
-                {
-                    "link": name,
-                    "rate_mbps": float(self.data["rate"].sel(link=name)) / 1e6,
-                    "utilization": self.utilization(name),
-                    "queue_mean": stats.mean,
-                    "queue_p95": stats.p95,
-                    "queue_max": stats.max,
-                    "loss_percent": self._drop_rate(name) * 100,
-                }
-            )
-        columns = ["link", "rate_mbps", "utilization", "queue_mean", "queue_p95", "queue_max"]
-        return pd.DataFrame(rows, columns=[*columns, "loss_percent"]).set_index("link")
+        links = self.run.links
+        queues = [self._queue_stats(name) for name in links]
+        return pd.DataFrame(
+            {
+                "rate_mbps": self.data["rate"].values / 1e6,
+                "utilization": [self.utilization(name) for name in links],
+                "queue_mean": [queue.mean for queue in queues],
+                "queue_p95": [queue.p95 for queue in queues],
+                "queue_max": [queue.max for queue in queues],
+                "loss_percent": [self._drop_rate(name) * 100 for name in links],
+            },
+            index=pd.Index(links, name="link"),
+        )
 
     # Flows.
 
@@ -314,7 +309,8 @@ class Window:
         self.run.variable(lost)
         data = self.data[["rtt", "base_rtt", lost, "delivered", "packet_size"]].sel(flow=names)
         times = data["time"].values
-        rtts = convergence.mean_rtts(data["rtt"].values[bins], data["base_rtt"].values)
+        rtts = metrics.mean_of_known(data["rtt"].values[bins])
+        rtts = np.where(np.isnan(rtts), data["base_rtt"].values, rtts)  # of a flow without samples
         lengths = [
             convergence.cycle(times[bins], losses, rtt)
             for losses, rtt in zip(data[lost].values[bins].T, rtts, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,6 @@ BOX, LABEL = 9, 8
 INSIDE = 14
 """Longest text, in characters, with which the boxes of two neighbouring nodes do not overlap."""
 
-RECEIVERS = "receivers"
-
 Place = tuple[float, float]
 
 
@@ -65,10 +63,10 @@ class _Picture:
     lines: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
-    def height(self) -> float:
-        """Rows from the lowest to the highest box."""
-        every = [*self.nodes.values(), *(place for _, place in self.hosts)]
-        return max(y for _, y in every) - min(y for _, y in every)
+    def span(self) -> tuple[float, float]:
+        """Heights of the lowest and of the highest box, in rows."""
+        heights = [y for _, y in (*self.nodes.values(), *(place for _, place in self.hosts))]
+        return min(heights), max(heights)
 
 
 def topology(
@@ -101,15 +99,16 @@ def topology(
         for node, place in picture.nodes.items():
             _box(ax, place, picture.texts[node], fc=SKY, boxstyle="round")
         ax.margins(0.09, 0.0)
-        heights = [y for _, y in (*picture.nodes.values(), *(place for _, place in picture.hosts))]
-        ax.set_ylim(min(heights) - 0.55, max(heights) + 0.55)
+        low, high = picture.span
+        ax.set_ylim(low - 0.55, high + 0.55)
         ax.set_axis_off()
     return ax
 
 
 def topology_height(net: Network | Scenario) -> float:
     """Height of the drawing of a network in inches."""
-    return ROW * (1.1 + _picture(net, {}).height)
+    low, high = _picture(net, {}).span
+    return ROW * (1.1 + (high - low))
 
 
 def describe(link: Link, names: Mapping[str, str] | None = None) -> str:
@@ -244,24 +243,20 @@ def _flows(scenario: Scenario, names: Mapping[str, str]) -> Iterator[_Flow]:
         first, *_, end = of.path or default
         source, target = of.source or first, of.target or end
         route = of.path or _shortest(net, source, target)
-        delay = of.access_delay
-        access = net.access
-        ends = ["" if access is None else _speed(access.rate, d) for d in
-                (access.delay if access and delay is None else delay or 0.0,
-                 access.delay if access else 0.0)]  # fmt: skip
-        count = getattr(of, "count", 1)
-        yield _Flow(name or "", last + 1, last + count, kind, route, (ends[0], ends[1]))
-        last += 0 if is_load else count
+        ends = ("", "")
+        if net.access is not None:
+            near = net.access.delay if of.access_delay is None else of.access_delay
+            ends = _speed(net.access.rate, near), _speed(net.access.rate, net.access.delay)
+        yield _Flow(name or "", last + 1, last + of.count, kind, route, ends)
+        last += 0 if is_load else of.count
 
 
 def _grouped(flows: Sequence[_Flow]) -> list[_Flow]:
     """Adjacent flows of one kind and route as one, unless they have names."""
     groups = []
-    for (kind, route, access, name), group in groupby(
-        flows, key=lambda f: (f.kind, f.route, f.access, f.name)
-    ):
+    for _, group in groupby(flows, key=lambda f: (f.kind, f.route, f.access, f.name)):
         members = list(group)
-        groups.append(_Flow(name, members[0].first, members[-1].last, kind, route, access))
+        groups.append(replace(members[0], last=members[-1].last))
     return groups
 
 
@@ -287,7 +282,7 @@ def _put_hosts(picture: _Picture, flows: Sequence[_Flow], *, in_columns: bool) -
     for flow in shown_flows:
         end = flow.route[-1]
         if end in outer and end not in beside:
-            beside[end] = [_Host(end, RECEIVERS, flow.access[1])]
+            beside[end] = [_Host(end, "receivers", flow.access[1])]
     wide = max((len(text) for texts in inside.values() for text in texts), default=0) > INSIDE
     for node, texts in inside.items():
         if in_columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,8 @@ from tcpcc.results.run import Run, Selection
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from tcpcc.scenario.resolve import ResolvedFlow
 
 
 PACKETS = 12
@@ -87,19 +90,17 @@ def vegas_trace(
 
     index = run.flows.index(one(run, flow))
     events = _events(run, index, flow)
-    names = events.dtype.names or ()
-    panels: list[tuple[float, Any]] = [
-        (2.6, lambda ax: _windows(run, ax, index, events, after, before)),
-        (1.1, lambda ax: _rate(run, ax, index, events, after, before)),
-    ]
-    if {"decided", "expected", "actual"} <= set(names) and not np.isnan(events["expected"]).all():
-        panels.append((1.3, lambda ax: _avoidance(run, ax, index, events, after, before)))
+    trace = _Trace(run, index, events, after, run.duration if before is None else before)
+    panels: list[tuple[float, Any]] = [(2.6, trace.windows), (1.1, trace.rate)]
+    names = set(events.dtype.names or ())
+    if {"decided", "expected", "actual"} <= names and not np.isnan(events["expected"]).all():
+        panels.append((1.3, trace.avoidance))
     if traffic is not None:
-        panels.append((1.1, lambda ax: _traffic(run, ax, traffic, window, after, before)))
+        panels.append((1.1, lambda ax: trace.traffic(ax, traffic, window)))
     if run.links:
-        panels.append((1.1, lambda ax: _queue(run, ax, link, after, before)))
+        panels.append((1.1, lambda ax: trace.queue(ax, link)))
         if output:
-            panels.append((1.1, lambda ax: _output(run, ax, link, window, after, before)))
+            panels.append((1.1, lambda ax: trace.output(ax, link, window)))
     heights = [height for height, _ in panels]
     with style():
         figure, axes = plt.subplots(
@@ -123,179 +124,176 @@ def _events(run: Run, index: int, flow: str) -> NDArray[Any]:
     return events
 
 
-def _span(run: Run, before: float | None) -> float:
-    return run.duration if before is None else before
+@dataclass(frozen=True)
+class _Trace:
+    """The events of a connection, the flow number `index` of a run, and the time window (after,
+    last], s. Its methods draw one panel each."""
+
+    run: Run
+    index: int
+    events: NDArray[Any]
+    after: float
+    last: float
+
+    @property
+    def row(self) -> ResolvedFlow:
+        """The flow in the scenario."""
+        return recorded_rows(self.run)[self.index]
+
+    def inside(self, moments: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether each moment is in the time window."""
+        return (moments > self.after) & (moments <= self.last)
+
+    def dress(self, ax: Axes, label: str) -> None:
+        dress(ax, self.run, label, self.after, self.last)
+
+    def windows(self, ax: Axes) -> None:
+        sender = self.events[~np.isnan(self.events["cwnd"])]
+        # values are valid until the next event: start with the last event before the span
+        shown = slice(max(int(np.searchsorted(sender["time"], self.after)) - 1, 0), None)
+        sender = sender[shown][sender["time"][shown] <= self.last]
+        top = 1.25 * float(np.nanmax(np.maximum(sender["cwnd"], sender["in_transit"]), initial=2.0))
+        steps: dict[str, Any] = {"drawstyle": "steps-post"}
+        look: dict[str, Any] = {"color": "0.75", "lw": 2.6, "solid_capstyle": "butt"}
+        ax.plot(sender["time"], sender["cwnd"], label="congestion window", **steps, **look)
+        allowed = float(self.row.tcp.transport.rwnd)
+        if allowed <= 4 * top:
+            top = max(top, 1.1 * allowed)
+            ax.axhline(allowed, color="0.35", lw=1.4, label="receiver's window")
+        threshold = np.where(sender["ssthresh"] <= 2 * top, sender["ssthresh"], np.nan)
+        if not np.isnan(threshold).all():
+            look = {"color": VERMILION, "lw": 1, "ls": DASHES[1], "label": "threshold"}
+            ax.plot(sender["time"], threshold, **look, **steps)
+        look = {"color": BLUE, "lw": 0.8, "label": "in transit"}
+        ax.plot(sender["time"], sender["in_transit"], **look, **steps)
+        for k, moment in enumerate(self.first_sent()):
+            ax.axvline(
+                moment, color=PURPLE, lw=0.7, zorder=0, label="" if k else "lost packet sent"
+            )
+        self.marks(ax)
+        self.dress(ax, "Windows (packets)")
+        ax.set_ylim(0, top)
+        legend(ax, 1.07, columns=4)  # clear of the packet numbers
+
+    def marks(self, ax: Axes) -> None:
+        """Draw marks along the edges: packets, ACKs, timeouts, ticks of a coarse clock."""
+        small: dict[str, Any] = {"ms": 6, "mew": 0.5, "rasterized": True}
+        _at_edge(ax, self.of("send", "retransmit")["time"], 1.0, "|", color=BLACK, **small)
+        _at_edge(ax, self.of("ack", "dupack")["time"], 0.0, "|", color=GREEN, **small)
+        hollow: dict[str, Any] = {"mfc": "none", "rasterized": True}
+        expired, ticks = self.of("timeout")["time"], self.ticks()
+        if expired.size:
+            _at_edge(ax, expired, 0.93, "o", color=VERMILION, ms=5, label="timeout", **hollow)
+        if ticks.size:
+            look: dict[str, Any] = {"ms": 2.5, "mew": 0.6, "label": "clock ticks", **hollow}
+            _at_edge(ax, ticks, 0.97, "D", color=GREY, **look)
+        sends = self.of("send")
+        for event in sends[_every(sends["seq"], 12)]:
+            ax.annotate(
+                f"{event['seq']}", (event["time"], 1.0), (0, 5), textcoords="offset points",
+                xycoords=ax.get_xaxis_transform(), ha="center", fontsize=6.5, color="0.3",
+                annotation_clip=False,
+            )  # fmt: skip
+
+    def of(self, *kinds: str) -> NDArray[Any]:
+        """The events of these kinds in the time window."""
+        events = _of(self.events, *kinds)
+        return events[self.inside(events["time"])]
+
+    def ticks(self) -> NDArray[Any]:
+        """Times of the ticks of a coarse clock, s."""
+        settings = self.row.tcp.transport
+        if settings.tick < COARSE:
+            return np.empty(0)
+        first = math.floor((self.after + settings.clock_phase) / settings.tick)
+        final = math.ceil((self.last + settings.clock_phase) / settings.tick)
+        ticks = np.arange(first, final + 1) * settings.tick - settings.clock_phase
+        return ticks[self.inside(ticks)]
+
+    def first_sent(self) -> list[float]:
+        """Times of the first transmission of packets that were retransmitted, in order, s."""
+        first = {int(e["seq"]): float(e["time"]) for e in _of(self.events, "send")}
+        lost = {first.get(int(e["seq"]), math.nan) for e in _of(self.events, "retransmit")}
+        return sorted(t for t in lost if self.after < t <= self.last)
+
+    def rate(self, ax: Axes) -> None:
+        moments = _of(self.events, "send", "retransmit")["time"]
+        span = moments[PACKETS:] - moments[:-PACKETS]
+        bits = PACKETS * 8 * float(self.run.data["packet_size"][self.index])
+        rate = np.divide(bits, span, out=np.full(span.size, np.nan), where=span > 0)
+        shown = self.inside(moments[PACKETS:])
+        scale, unit = rate_unit(float(np.nanmax(rate[shown], initial=1.0)))
+        ax.plot(moments[PACKETS:][shown], rate[shown] / scale, color=BLACK, lw=0.8)
+        self.dress(ax, f"Sending rate\n({unit})")
+
+    def avoidance(self, ax: Axes) -> None:
+        sender = self.events[self.events["expected"] > 0]
+        rounds = sender[np.flatnonzero(np.diff(sender["decided"], prepend=-1.0))]
+        bits = 8 * float(self.run.data["packet_size"][self.index])
+        shown = self.inside(rounds["time"])
+        scale, unit = rate_unit(float(np.max(rounds["expected"][shown], initial=1.0)) * bits)
+        steps: dict[str, Any] = {"drawstyle": "steps-post"}
+        times, expected = rounds["time"], rounds["expected"] * bits / scale
+        ax.plot(times, expected, color=GREY, lw=1.8, label="Expected", **steps)
+        params = self.row.params
+        if {"alpha", "beta", "base_rtt"} <= {*params, *(rounds.dtype.names or ())}:
+            for name, dashes in (("alpha", DASHES[1]), ("beta", DASHES[2])):
+                line = expected - params[name] * bits / scale / rounds["base_rtt"]
+                label = rf"$\{name}$ = {params[name]:g}"
+                ax.plot(times, line, color=ORANGE, lw=0.9, ls=dashes, label=label, **steps)
+        actual = rounds["actual"] * bits / scale
+        ax.plot(times, actual, color=BLACK, lw=0.9, label="Actual", **steps)
+        _at_edge(ax, times[shown], 0.0, "|", color=GREEN, ms=6, mew=0.5)
+        self.dress(ax, f"Avoidance\n({unit})")
+        legend(ax)
+
+    def traffic(self, ax: Axes, flows: Selection, window: float) -> None:
+        data = self.run.data.sel(flow=self.run.select(flows))
+        bits = data["sent"] * data["packet_size"] * 8
+        unit = self.averaged(ax, bits.sum("flow").values, window)[1]
+        self.dress(ax, f"Other traffic\n({unit})")
+
+    def output(self, ax: Axes, link: str | None, window: float) -> None:
+        at = self.run.data.sel(link=shown_link(self.run, link))
+        lengths = np.diff(at["time"].values, prepend=0.0)
+        capacity = float(at["rate"])
+        scale, unit = self.averaged(ax, at["busy"].values * lengths * capacity, window)
+        ax.axhline(capacity / scale, color=GREY, lw=0.7, ls=":")
+        self.dress(ax, f"Output\n({unit})")
+
+    def averaged(self, ax: Axes, bits: NDArray[Any], window: float) -> tuple[float, str]:
+        """Draw the rate of `bits` per bin, and its mean over three windows; returns the unit."""
+        sums = np.append(0.0, np.cumsum(bits))
+        edges = np.arange(0.0, self.run.duration + 0.5 * window, window)
+        ends = np.append(0.0, self.run.data["time"].values)
+        rate = np.diff(np.interp(edges, ends, sums)) / window
+        scale, unit = rate_unit(float(np.max(rate, initial=1.0)))
+        middle = (edges[1:] + edges[:-1]) / 2
+        mean = np.convolve(rate, np.full(3, 1 / 3), mode="same")
+        ax.plot(middle, rate / scale, color=GREY, lw=0.6)
+        ax.plot(middle[1:-1], mean[1:-1] / scale, color=BLACK, lw=1.3)
+        return scale, unit
+
+    def queue(self, ax: Axes, link: str | None) -> None:
+        """Draw the mean queue of each bin, the maximum in pale, and crosses at drops."""
+        name = shown_link(self.run, link)
+        at = self.run.data.sel(link=name)
+        times = at["time"].values
+        ax.fill_between(times, at["queue_max"].values, step="pre", color="0.85", lw=0)
+        ax.plot(times, at["queue"].values, color=BLACK, lw=0.8, drawstyle="steps-pre")
+        drops = times[(at["drops"].values > 0) & self.inside(times)]
+        _at_edge(ax, drops, 1.0, "x", color=VERMILION, ms=3.5, mew=0.8)
+        self.dress(ax, queue_label(self.run, name))
 
 
-def _windows(
-    run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, before: float | None
-) -> None:
-    last = _span(run, before)
-    sender = events[~np.isnan(events["cwnd"])]
-    # values are valid until the next event: start with the last event before the span
-    shown = slice(max(int(np.searchsorted(sender["time"], after)) - 1, 0), None)
-    sender = sender[shown][sender["time"][shown] <= last]
-    top = 1.25 * float(np.nanmax(np.maximum(sender["cwnd"], sender["in_transit"]), initial=2.0))
-    steps: dict[str, Any] = {"drawstyle": "steps-post"}
-    look: dict[str, Any] = {"color": "0.75", "lw": 2.6, "solid_capstyle": "butt"}
-    ax.plot(sender["time"], sender["cwnd"], label="congestion window", **steps, **look)
-    allowed = _allowed(run, index)
-    if allowed <= 4 * top:
-        top = max(top, 1.1 * allowed)
-        ax.axhline(allowed, color="0.35", lw=1.4, label="receiver's window")
-    threshold = np.where(sender["ssthresh"] <= 2 * top, sender["ssthresh"], np.nan)
-    if not np.isnan(threshold).all():
-        ax.plot(
-            sender["time"], threshold,
-            color=VERMILION, lw=1, ls=DASHES[1], label="threshold", **steps,
-        )  # fmt: skip
-    ax.plot(sender["time"], sender["in_transit"], color=BLUE, lw=0.8, label="in transit", **steps)
-    for k, moment in enumerate(_first_sent(events, after, last)):
-        ax.axvline(moment, color=PURPLE, lw=0.7, zorder=0, label="" if k else "lost packet sent")
-    _marks(run, ax, index, events, after, last)
-    dress(ax, run, "Windows (packets)", after, before)
-    ax.set_ylim(0, top)
-    legend(ax, 1.07, columns=4)  # clear of the packet numbers
-
-
-def _marks(run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, last: float) -> None:
-    """Draw marks along the edges: packets, ACKs, timeouts, ticks of a coarse clock."""
-    edge = ax.get_xaxis_transform()
-    place: dict[str, Any] = {"transform": edge, "ls": "", "clip_on": False, "rasterized": True}
-    for kinds, y, colour in ((("send", "retransmit"), 1.0, BLACK), (("ack", "dupack"), 0.0, GREEN)):
-        moments = _inside(_of(events, *kinds)["time"], after, last)
-        ax.plot(moments, np.full(moments.size, y), "|", color=colour, ms=6, mew=0.5, **place)
-    expired = _inside(_of(events, "timeout")["time"], after, last)
-    place["mfc"] = "none"
-    if expired.size:
-        height = np.full(expired.size, 0.93)
-        ax.plot(expired, height, "o", color=VERMILION, ms=5, label="timeout", **place)
-    ticks = _ticks(run, index, after, last)
-    if ticks.size:
-        height = np.full(ticks.size, 0.97)
-        ax.plot(ticks, height, "D", color=GREY, ms=2.5, mew=0.6, label="clock ticks", **place)
-    sends = _of(events, "send")
-    sends = sends[(sends["time"] > after) & (sends["time"] <= last)]
-    for event in sends[_every(sends["seq"], 12)]:
-        ax.annotate(
-            f"{event['seq']}", (event["time"], 1.0), (0, 5), xycoords=edge,
-            textcoords="offset points", ha="center", fontsize=6.5, color="0.3",
-            annotation_clip=False,
-        )  # fmt: skip
-
-
-def _allowed(run: Run, index: int) -> float:
-    """The receiver's window, packets."""
-    return float(recorded_rows(run)[index].tcp.transport.rwnd)
-
-
-def _ticks(run: Run, index: int, after: float, last: float) -> NDArray[np.float64]:
-    """Times of the ticks of a coarse clock, s."""
-    settings = recorded_rows(run)[index].tcp.transport
-    if settings.tick < COARSE:
-        return np.empty(0)
-    first = math.floor((after + settings.clock_phase) / settings.tick)
-    final = math.ceil((last + settings.clock_phase) / settings.tick)
-    return _inside(np.arange(first, final + 1) * settings.tick - settings.clock_phase, after, last)
-
-
-def _first_sent(events: NDArray[Any], after: float, last: float) -> list[float]:
-    """Times of the first transmission of packets that were retransmitted, in order, s."""
-    first = {int(e["seq"]): float(e["time"]) for e in _of(events, "send")}
-    lost = {first.get(int(e["seq"]), math.nan) for e in _of(events, "retransmit")}
-    return sorted(t for t in lost if after < t <= last)
-
-
-def _rate(
-    run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, before: float | None
-) -> None:
-    moments = _of(events, "send", "retransmit")["time"]
-    span = moments[PACKETS:] - moments[:-PACKETS]
-    bits = PACKETS * 8 * float(run.data["packet_size"][index])
-    rate = np.divide(bits, span, out=np.full(span.size, np.nan), where=span > 0)
-    shown = (moments[PACKETS:] > after) & (moments[PACKETS:] <= _span(run, before))
-    scale, unit = rate_unit(float(np.nanmax(rate[shown], initial=1.0)))
-    ax.plot(moments[PACKETS:][shown], rate[shown] / scale, color=BLACK, lw=0.8)
-    dress(ax, run, f"Sending rate\n({unit})", after, before)
-
-
-def _avoidance(
-    run: Run, ax: Axes, index: int, events: NDArray[Any], after: float, before: float | None
-) -> None:
-    sender = events[events["expected"] > 0]
-    rounds = sender[np.flatnonzero(np.diff(sender["decided"], prepend=-1.0))]
-    bits = 8 * float(run.data["packet_size"][index])
-    shown = (rounds["time"] > after) & (rounds["time"] <= _span(run, before))
-    scale, unit = rate_unit(float(np.max(rounds["expected"][shown], initial=1.0)) * bits)
-    steps: dict[str, Any] = {"drawstyle": "steps-post"}
-    times, expected = rounds["time"], rounds["expected"] * bits / scale
-    ax.plot(times, expected, color=GREY, lw=1.8, label="Expected", **steps)
-    params = recorded_rows(run)[index].params
-    if {"alpha", "beta", "base_rtt"} <= {*params, *(rounds.dtype.names or ())}:
-        for name, dashes in (("alpha", DASHES[1]), ("beta", DASHES[2])):
-            line = expected - params[name] * bits / scale / rounds["base_rtt"]
-            label = rf"$\{name}$ = {params[name]:g}"
-            ax.plot(times, line, color=ORANGE, lw=0.9, ls=dashes, label=label, **steps)
-    ax.plot(times, rounds["actual"] * bits / scale, color=BLACK, lw=0.9, label="Actual", **steps)
-    edge: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ls": "", "clip_on": False}
-    moments = times[shown]
-    ax.plot(moments, np.zeros(moments.size), "|", color=GREEN, ms=6, mew=0.5, **edge)
-    dress(ax, run, f"Avoidance\n({unit})", after, before)
-    legend(ax)
-
-
-def _traffic(
-    run: Run, ax: Axes, traffic: Selection, window: float, after: float, before: float | None
-) -> None:
-    chosen = run.select(traffic)
-    bits = run.data["sent"].sel(flow=chosen) * run.data["packet_size"].sel(flow=chosen) * 8
-    unit = _averaged(run, ax, bits.sum("flow").values, window)[1]
-    dress(ax, run, f"Other traffic\n({unit})", after, before)
-
-
-def _output(
-    run: Run, ax: Axes, link: str | None, window: float, after: float, before: float | None
-) -> None:
-    at = run.data.sel(link=shown_link(run, link))
-    lengths = np.diff(run.data["time"].values, prepend=0.0)
-    capacity = float(at["rate"])
-    scale, unit = _averaged(run, ax, at["busy"].values * lengths * capacity, window)
-    ax.axhline(capacity / scale, color=GREY, lw=0.7, ls=":")
-    dress(ax, run, f"Output\n({unit})", after, before)
-
-
-def _averaged(run: Run, ax: Axes, bits: NDArray[Any], window: float) -> tuple[float, str]:
-    """Draw the rate of `bits` per bin, and its mean over three windows; returns the unit."""
-    sums = np.append(0.0, np.cumsum(bits))
-    edges = np.arange(0.0, run.duration + 0.5 * window, window)
-    rate = np.diff(np.interp(edges, np.append(0.0, run.data["time"].values), sums)) / window
-    scale, unit = rate_unit(float(np.max(rate, initial=1.0)))
-    middle = (edges[1:] + edges[:-1]) / 2
-    mean = np.convolve(rate, np.full(3, 1 / 3), mode="same")
-    ax.plot(middle, rate / scale, color=GREY, lw=0.6)
-    ax.plot(middle[1:-1], mean[1:-1] / scale, color=BLACK, lw=1.3)
-    return scale, unit
-
-
-def _queue(run: Run, ax: Axes, link: str | None, after: float, before: float | None) -> None:
-    """Draw the mean queue of each bin, the maximum in pale, and crosses at drops."""
-    name = shown_link(run, link)
-    at = run.data.sel(link=name)
-    times = at["time"].values
-    ax.fill_between(times, at["queue_max"].values, step="pre", color="0.85", lw=0)
-    ax.plot(times, at["queue"].values, color=BLACK, lw=0.8, drawstyle="steps-pre")
-    drops = _inside(times[at["drops"].values > 0], after, _span(run, before))
-    edge: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ls": "", "clip_on": False}
-    ax.plot(drops, np.ones(drops.size), "x", color=VERMILION, ms=3.5, mew=0.8, **edge)
-    dress(ax, run, queue_label(run, name), after, before)
+def _at_edge(ax: Axes, moments: NDArray[Any], y: float, shape: str, **look: Any) -> None:
+    """Draw marks at a height of the panel: 0 is its lower edge, 1 its upper one."""
+    look |= {"transform": ax.get_xaxis_transform(), "ls": "", "clip_on": False}
+    ax.plot(moments, np.full(moments.size, y), shape, **look)
 
 
 def _of(events: NDArray[Any], *kinds: str) -> NDArray[Any]:
     return events[np.isin(events["event"], [EVENTS.index(kind) for kind in kinds])]
-
-
-def _inside(moments: NDArray[Any], after: float, last: float) -> NDArray[Any]:
-    return moments[(moments > after) & (moments <= last)]
 
 
 def _every(numbers: NDArray[Any], count: int) -> NDArray[np.bool_]:

@@ -213,10 +213,5 @@ def distribution(
     )
 
 
-def is_constant(drawn: Distribution | Empirical) -> bool:
-    """Whether the distribution has only one value and can be written as a number."""
-    return isinstance(drawn, Empirical) and len(drawn.values) == 1 and drawn.interpolated
-
-
 def _shapes(family: Any) -> list[str]:
     return family.shapes.split(", ") if family.shapes else []

@@ -15,16 +15,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
-from typing import (
-    Any,
-    ClassVar,
-    Generic,
-    Self,
-    TypeVar,
-    cast,
-    dataclass_transform,
-    overload,
-)
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast, dataclass_transform, overload
 
 from tcpcc import html_tables
 from tcpcc.errors import ScenarioError, nonnegative, positive, refuse, suggestion, unknown, whole
@@ -180,11 +171,9 @@ def named(target: C) -> C:
 
     if not is_class:
         return cast(C, checked)
-    for attribute, value in (
-        ("__init__", checked),
-        ("_defaults", {p.name: p.default for p in parameters if p.default is not p.empty}),
-    ):
-        setattr(target, attribute, value)
+    kind: Any = target
+    kind.__init__ = checked
+    kind._defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
     return target
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tcpcc.errors import ScenarioError, nonnegative, positive, refuse, unknown, whole
+from tcpcc.errors import ScenarioError, positive, refuse, unknown, whole
 from tcpcc.scenario import units
-from tcpcc.scenario.frozen import named
+from tcpcc.scenario.frozen import bit_rate, named, seconds
 from tcpcc.scenario.network import Change, Network
 from tcpcc.scenario.units import Quantity
 
@@ -64,7 +64,7 @@ def rate_series(
     if (interval is None) == (times is None):
         raise ScenarioError("rate_series: give either an interval or times")
     if interval is not None:
-        width = positive("interval", units.seconds(interval, "interval"), "s")
+        width = seconds("interval", interval, positive)
         at = width * np.arange(len(values))
     else:
         at = np.asarray(times, dtype=float)
@@ -72,9 +72,9 @@ def rate_series(
         if not rising or at[0] < 0:
             raise refuse("times", times, f"{len(values)} rising numbers >= 0, one for each rate")
         width = float(at[-1] - at[-2]) if len(at) > 1 else 1.0
-    begin = nonnegative("start", units.seconds(start, "start"), "s")
+    begin = seconds("start", start)
     period = float(at[-1]) + width
-    end = None if until is None else positive("until", units.seconds(until, "until"), "s")
+    end = None if until is None else seconds("until", until, positive)
     rounds = 1 if end is None else max(int(np.ceil((end - begin) / period)), 1)
     if rounds * len(values) > MOST:
         raise refuse("rates", len(values), f"at most {MOST:.0e} changes with all repetitions")
@@ -116,7 +116,7 @@ def mahimahi(
 
     Source: R. Netravali and others, USENIX ATC 2015.
     """
-    width = positive("interval", units.seconds(interval, "interval"), "s")
+    width = seconds("interval", interval, positive)
     try:
         stamps = [int(line) for line in Path(trace).read_text().split()]
     except (OSError, ValueError) as error:
@@ -165,13 +165,13 @@ def cellular(
 
     Source: K. Winstein, A. Sivaraman, H. Balakrishnan, NSDI 2013, section 3.
     """
-    width = positive("interval", units.seconds(interval, "interval"), "s")
-    begin = nonnegative("start", units.seconds(start, "start"), "s")
-    end = positive("until", units.seconds(until, "until"), "s")
+    width = seconds("interval", interval, positive)
+    begin = seconds("start", start)
+    end = seconds("until", until, positive)
     units.look_for_units({"most": most}, {})
-    top = positive("most", units.rate(most, "most"), "bit/s")
-    spread = positive("wander", units.rate(wander, "wander"), "bit/s")
-    stay = math.exp(-width / positive("silence", units.seconds(silence, "silence"), "s"))
+    top = bit_rate("most", most)
+    spread = bit_rate("wander", wander)
+    stay = math.exp(-width / seconds("silence", silence, positive))
     bins = max(math.ceil((end - begin) / width - 1e-9), 1)
     if bins > MOST:
         raise refuse("interval", interval, f"at most {MOST:.0e} changes until the end (s)")

@@ -179,7 +179,9 @@ def resolve(
     changes = _resolve_changes(scenario, links, index, flows)
     changed = {change.link for change in changes}
     for k, link in enumerate(links):
-        record = _recorded(link)
+        record = link.record
+        if record is None:
+            record = math.isfinite(link.buffer) or link.queue != queue_spec(None)
         variable = link.variable or k in changed
         if (record, variable) != (link.record, link.variable):
             links[k] = link._with(record=record, variable=variable)
@@ -207,12 +209,6 @@ def _resolve_workloads(
         rows = tuple(replace(first, name=label, owner=label, spec=flow) for label, flow in kinds)
         resolved.append(ResolvedWorkload(spec, name, rows))
     return tuple(resolved)
-
-
-def _recorded(link: Link) -> bool:
-    if link.record is not None:
-        return link.record
-    return math.isfinite(link.buffer) or link.queue != queue_spec(None)
 
 
 def _flow_names(flows: tuple[Flow | CBR, ...]) -> list[str]:
@@ -419,11 +415,8 @@ def _resolve_changes(
     resolved = []
     for change in sorted(scenario.changes, key=lambda change: change.at):
         if change.at >= scenario.duration:
-            what = f"link {change.link!r}" if change.flow is None else f"flow {change.flow!r}"
-            raise ScenarioError(
-                f"change of {what} at {change.at:g}: must be before the end, "
-                f"duration = {scenario.duration:g} (s)"
-            )
+            end = f"duration = {scenario.duration:g} (s)"
+            raise ScenarioError(f"{change._words}: must be before the end, {end}")
         if change.flow is not None:
             resolved.append(ResolvedChange(change, -1, _flows_named(change.flow, flows)))
             continue
@@ -443,15 +436,12 @@ def _resolve_changes(
             try:
                 queues[k] = queue_spec({"name": queue.name, **params})
             except ScenarioError as error:
-                where = f"change of link {change.link!r} at {change.at:g}"
-                raise ScenarioError(f"{where}: {error}") from None
+                raise ScenarioError(f"{change._words}: {error}") from None
         if change.jitter is not None:
             late.add(k)
         elif change.jitter_share is not None and link.jitter == 0 and k not in late:
-            raise ScenarioError(
-                f"change of link {change.link!r} at {change.at:g}: jitter_share ="
-                f" {change.jitter_share:g}: the link has no jitter at that time"
-            )
+            what = f"{change._words}: jitter_share = {change.jitter_share:g}"
+            raise ScenarioError(f"{what}: the link has no jitter at that time")
         resolved.append(ResolvedChange(change, k))
     return tuple(resolved)
 
@@ -505,11 +495,8 @@ class _Routes:
         """The nodes of the path with the fewest hops; of equal ones, with the least delay."""
         if (source, target) in self.by_ends:
             return source, target
-        if (source, target) not in self._found:
-            self._found[source, target] = self._search(source, target)
-        return self._found[source, target]
-
-    def _search(self, source: str, target: str) -> tuple[str, ...]:
+        if (source, target) in self._found:
+            return self._found[source, target]
         import networkx as nx
 
         # A hop weighs more than all delays together: delay decides only between equal hop counts.
@@ -518,6 +505,7 @@ class _Routes:
         for link in self.links:
             graph.add_edge(link.src, link.dst, weight=hop + link.delay)
         try:
-            return tuple(nx.dijkstra_path(graph, source, target))
+            path = self._found[source, target] = tuple(nx.dijkstra_path(graph, source, target))
         except nx.NetworkXNoPath:
             raise ScenarioError(f"no path from {source!r} to {target!r}") from None
+        return path

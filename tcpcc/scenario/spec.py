@@ -1,7 +1,6 @@
 """A scenario: network, traffic, duration and seed; the complete input of a simulation.
 
-Scenarios are frozen, comparable and hashable, and convert to TOML text and back without loss. All
-records of a scenario can be imported from here.
+Scenarios are frozen, comparable and hashable, and convert to TOML text and back without loss.
 """
 
 from __future__ import annotations
@@ -30,27 +29,13 @@ from tcpcc.scenario.frozen import (
     setting,
     tuple_of,
 )
-from tcpcc.scenario.network import Access, Change, Link, Network
+from tcpcc.scenario.network import Change, Network
 from tcpcc.scenario.traffic import CBR, Flow, SlowStart
-from tcpcc.scenario.transport_settings import Transport
 from tcpcc.scenario.units import Quantity
 from tcpcc.scenario.workload import Workload
 
 if TYPE_CHECKING:
     from tcpcc.scenario.resolve import Resolved, Senders
-
-__all__ = [
-    "CBR",
-    "Access",
-    "Change",
-    "Flow",
-    "Link",
-    "Network",
-    "Scenario",
-    "SlowStart",
-    "Transport",
-    "Workload",
-]
 
 MAX_BINS = 10_000_000
 """Largest number of bins that a run may record."""

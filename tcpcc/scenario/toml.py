@@ -76,7 +76,7 @@ import tomli_w
 from tcpcc.errors import ScenarioError, refuse, suggestion, unknown, whole
 from tcpcc.queues.discipline import QueueSpec
 from tcpcc.scenario import Scenario
-from tcpcc.scenario.distributions import Distribution, Empirical, is_constant
+from tcpcc.scenario.distributions import Distribution, Empirical
 from tcpcc.scenario.frozen import Record, arguments, rates_and_delays
 from tcpcc.scenario.network import Access, Change, Link, Network
 from tcpcc.scenario.tcplib import CONVERSATIONS
@@ -153,7 +153,7 @@ def _flows(data: Mapping[str, Any], common: Mapping[str, Any]) -> list[Flow | CB
     return flows + [cbr for position, cbr in sources if position is None]
 
 
-_NAMED = {kind.name: kind for kind in CONVERSATIONS}
+_NAMED = {str(kind.name): kind for kind in CONVERSATIONS}
 
 
 def _workload(common: Mapping[str, Any], **table: Any) -> Workload:
@@ -161,29 +161,29 @@ def _workload(common: Mapping[str, Any], **table: Any) -> Workload:
     own = _table("transport", flow.pop("transport", {}))
     with _within("flow"):
         table["flow"] = Flow(**flow, transport={**common, **own})
-    conversations = table.pop("conversations", [])
-    kinds = []
-    for number, kind in enumerate(
-        conversations if isinstance(conversations, list) else [conversations], 1
-    ):
-        with _within(f"conversation {number}"):
-            if isinstance(kind, str):
-                if kind not in _NAMED:
-                    raise unknown("conversation", kind, [str(name) for name in _NAMED])
-                kinds.append(_NAMED[kind])
-            else:
-                settings = {k: v for k, v in _table("conversation", kind).items()}
-                kinds.append(Conversation(**settings))
+    given = {"conversation": table.pop("conversations", [])}
+    kinds = _each("conversation", given, Conversation, _NAMED)
     return Workload(**{**table, "conversations": kinds})
 
 
-def _each(key: str, data: Mapping[str, Any], make: Callable[..., Any]) -> list[Any]:
-    """`make` called with each table [[key]]; errors name the table's number, from 1."""
+def _each(
+    key: str,
+    data: Mapping[str, Any],
+    make: Callable[..., Any],
+    known: Mapping[str, Any] | None = None,
+) -> list[Any]:
+    """`make` called with each table [[key]]; errors name the table's number, from 1. A string is
+    the name of a `known` record."""
     tables = data.get(key, [])
     records = []
     for number, table in enumerate(tables if isinstance(tables, list) else [tables], 1):
         with _within(f"{key} {number}"):
-            records.append(make(**_table(key, table)))
+            if known and isinstance(table, str):
+                if table not in known:
+                    raise unknown(key, table, known)
+                records.append(known[table])
+            else:
+                records.append(make(**_table(key, table)))
     return records
 
 
@@ -238,8 +238,8 @@ def _plain(value: Any) -> Any:
         return {"name": value.name, **params} if params else value.name
     if isinstance(value, Distribution):
         return {"name": value.name, **dict(value.params)}
-    if isinstance(value, Empirical) and is_constant(value):
-        return value.values[0]
+    if isinstance(value, Empirical) and len(value.values) == 1 and value.interpolated:
+        return value.values[0]  # a constant
     if isinstance(value, Conversation) and value in CONVERSATIONS:
         return value.name
     if isinstance(value, Record):

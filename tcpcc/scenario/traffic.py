@@ -8,17 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tcpcc.errors import (
-    ScenarioError,
-    flag,
-    nonnegative,
-    positive,
-    refuse,
-    suggestion,
-    text,
-    unknown,
-    whole,
-)
+from tcpcc.errors import ScenarioError, flag, positive, refuse, suggestion, text, unknown, whole
 from tcpcc.scenario import units
 from tcpcc.scenario.frozen import (
     BitRate,
@@ -165,7 +155,7 @@ def _on_times(name: str, on: Any) -> tuple[tuple[float, float | None], ...]:
     pairs: list[tuple[float, float | None]] = []
     last: float | None = 0.0
     for pair in _pairs("on", on, "a list of (from, to) pairs in s", least=1):
-        begin = nonnegative("on: from", units.seconds(pair[0], "on: from"), "s")
+        begin = seconds("on: from", pair[0])
         end = None if pair[1] is None else units.seconds(pair[1], "on: to")
         if end == math.inf:
             end = None
@@ -508,7 +498,7 @@ def _writes(writes: Any, payload: int) -> tuple[tuple[float, int | None], ...]:
     """Checked (time, size) pairs: in order of time, endless only at the end; sizes in packets."""
     pairs: list[tuple[float, int | None]] = []
     for pair in _pairs("writes", writes, "a list of (time, size) pairs", least=0):
-        time = nonnegative("writes: time", units.seconds(pair[0], "writes: time"), "s")
+        time = seconds("writes: time", pair[0])
         if pairs and pairs[-1][1] is None:
             raise ScenarioError(f"writes: time = {time:g}: the size before it has no end")
         if pairs and time <= pairs[-1][0]:

@@ -144,9 +144,7 @@ def _convert(
 ) -> tuple[float, str]:
     """The value in the table's base unit, and the unit in which it was written."""
     if not isinstance(value, str):
-        if (
-            type(value) in (float, int) and -LARGEST <= value <= LARGEST
-        ):  # fast path for plain numbers
+        if type(value) in (float, int) and -LARGEST <= value <= LARGEST:  # fast path
             return float(value) + 0.0, base
         return real(field, value, f"a number or a string such as '{example}'", base), base
     allowed = ", ".join(table)
@@ -175,17 +173,15 @@ def _hint(number: str, written: str, table: Mapping[str, int | str]) -> str:
 
     A suggestion never has another scale: bytes are not offered for bits, nor seconds for ms.
     """
-    of_bytes, of_bits = _BYTE_RATE.fullmatch(written), _BITS.fullmatch(written)
-    if "bit/s" in table and of_bytes:
-        prefix, binary = of_bytes.groups()
-        scale = 1024 ** "kMGT".find(prefix.replace("K", "k")) * 1024 if binary else _PREFIX[prefix]
-        bits = float(number) * 8 * scale
-        return f": rates are in bits, not bytes; that would be {_shown(bits, _RATES)!r};"
-    if "B" in table and of_bits:
-        prefix, binary = of_bits.groups()
-        scale = 1024 ** "kMGT".find(prefix.replace("K", "k")) * 1024 if binary else _PREFIX[prefix]
-        amount = float(number) * scale / 8
-        return f": sizes are in bytes, not bits; that would be {_shown(amount, _BYTES)!r};"
+    for base, pattern, factor, units, what in (
+        ("bit/s", _BYTE_RATE, 8, _RATES, "rates are in bits, not bytes"),
+        ("B", _BITS, 1 / 8, _BYTES, "sizes are in bytes, not bits"),
+    ):
+        if base in table and (match := pattern.fullmatch(written)):
+            prefix, binary = match.groups()
+            power = "kMGT".find(prefix.replace("K", "k")) + 1
+            amount = float(number) * factor * (1024**power if binary else _PREFIX[prefix])
+            return f": {what}; that would be {_shown(amount, units)!r};"
     if "B" in table and written.lower() == "bdp":
         return ": only dumbbell, chain and parking_lot know the path whose BDP it is;"
     meant = _OTHER.get(written.lower())

@@ -74,6 +74,14 @@ def test_everything_that_a_record_may_hold_comes_back(trace, tmp_path):
     same(whole, kept(whole, tmp_path / "a.run"))
 
 
+def test_names_of_a_states_values_come_back(tmp_path):
+    flow = tc.Flow("bbr", record=("mode",))
+    case = tc.Scenario(tc.dumbbell("5 Mbps", "20 ms", 20), [flow], duration=1)
+    whole = tc.simulate(case, model="fluid")
+    assert "flag_values" in whole.data["state_mode"].attrs
+    assert kept(whole, tmp_path / "a.run").identical(whole)
+
+
 def test_a_run_left_in_its_file_comes_back(run, tmp_path):
     run.save(tmp_path / "run.nc")
     assert kept(Run.load(tmp_path / "run.nc", lazy=True), tmp_path / "a.run").identical(run)

@@ -21,7 +21,8 @@ from tcpcc.apps.browser.control import (
 )
 from tcpcc.engine.jit import INTERPRETED
 from tcpcc.errors import ScenarioError, TcpccError
-from tcpcc.scenario.spec import Flow, Scenario, require_scenario
+from tcpcc.scenario import Flow, Scenario
+from tcpcc.scenario.spec import require_scenario
 
 if TYPE_CHECKING:
     from tcpcc.apps.browser.model_data import Choices

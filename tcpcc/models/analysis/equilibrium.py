@@ -115,8 +115,7 @@ class Solver:
 
     def hits(self, backlog: Array) -> Hits:
         """What links without timers hit at their `backlog` in bits; nothing at the others."""
-        n = len(self.world.links)
-        hits = Hits(np.zeros(n), np.zeros(n), np.zeros(n))
+        hits = Hits(*np.zeros((3, len(self.world.links))))
         for k, queue in self.world.queues.items():
             if not queue.timer:
                 hits.early[k] = queue.drop_share(backlog[k], FRESH, TIMES)

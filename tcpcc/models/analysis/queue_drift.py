@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tcpcc.engine.jit import (
-    accessor,
-    address,
-    call_rule,
-    compiled,
-    entry,
-    number_at,
-    record_dtype,
-)
+from tcpcc.engine.jit import accessor, address, call_rule, compiled, entry, number_at, record_dtype
 from tcpcc.models.queue_memory import QUEUE_FIELDS, QueueMemory, queue_sample_at, run_timer
 
 if TYPE_CHECKING:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tcpcc.scenario import Scenario
 
+SEEN = 3.0  # largest distance from 0 shown in a Nyquist plot
+
 
 @dataclass(frozen=True)
 class Stability:
@@ -71,15 +73,43 @@ class Stability:
 
     def bode(self, axes: tuple[Axes, Axes] | None = None) -> tuple[Axes, Axes]:
         """Plot gain and phase of the loop over frequency (Bode plot); returns the axes."""
-        from tcpcc.models.analysis.stability_plots import bode
+        if axes is None:
+            import matplotlib.pyplot as plt
 
-        return bode(self, axes)
+            axes = plt.subplots(2, 1, sharex=True, layout="constrained")[1]
+        gain, phase = axes
+        omega = self.frequencies
+        loop = self.loop(omega)
+        gain.loglog(omega, np.abs(loop))
+        gain.axhline(1, color="0.7", lw=0.8)
+        phase.semilogx(omega, np.degrees(np.unwrap(np.angle(loop))))
+        phase.axhline(-180, color="0.7", lw=0.8)
+        phase.set_ylim(-360, 30)
+        phase.set_yticks([-360, -270, -180, -90, 0])
+        if np.isfinite(self.crossover):
+            for ax in (gain, phase):
+                ax.axvline(self.crossover, color="C1", ls="--", lw=0.8)
+            phase.set_title(f"phase margin {self.phase_margin:.1f}°", fontsize="medium")
+        gain.set_title(f"gain margin {self.gain_margin:.3g}", fontsize="medium")
+        gain.set_ylabel("gain")
+        phase.set(xlabel="frequency (rad/s)", ylabel="phase (degrees)")
+        return gain, phase
 
     def nyquist(self, ax: Axes | None = None) -> Axes:
         """Plot the loop gain in the complex plane (Nyquist plot), and -1; returns the axes."""
-        from tcpcc.models.analysis.stability_plots import nyquist
+        if ax is None:
+            import matplotlib.pyplot as plt
 
-        return nyquist(self, ax)
+            ax = plt.subplots(layout="constrained")[1]
+        loop = self.loop(self.frequencies)
+        ax.plot(loop.real, loop.imag, label="0 < frequency")
+        ax.plot(loop.real, -loop.imag, ls="--", lw=0.8, color="C0")
+        ax.plot([-1], [0], "+", color="C3", ms=10)
+        angle = np.linspace(0, 2 * np.pi, 200)
+        ax.plot(np.cos(angle), np.sin(angle), color="0.8", lw=0.8)
+        ax.set(xlim=(-SEEN, SEEN / 2), ylim=(-SEEN / 1.5, SEEN / 1.5), aspect="equal")
+        ax.set(xlabel="real part of the loop gain", ylabel="imaginary part")
+        return ax
 
 
 def stability(scenario: Scenario, *, count: int = 10, points: int = POINTS) -> Stability:

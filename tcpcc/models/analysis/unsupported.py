@@ -25,11 +25,9 @@ def refuse_unsupported(resolved: Resolved) -> None:
             f" {INSTEAD}"
         )
     if resolved.changes:
-        change = resolved.changes[0].spec
-        what = f"link {change.link!r}" if change.flow is None else f"flow {change.flow!r}"
+        change = resolved.changes[0].spec._words
         raise ScenarioError(
-            f"change of {what} at {change.at:g}: the analysis takes only constant links and flows;"
-            f" {INSTEAD}"
+            f"{change}: the analysis takes only constant links and flows; {INSTEAD}"
         )
     for link in resolved.links:
         if not link.queue.discipline.runs_in_fluid:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
+from experiments import markdown_tables
 from tcpcc.files import write_between
 
 RATE = 2e6  # bit/s, fair share per flow
@@ -42,6 +43,11 @@ def red(flows: int) -> Any:
     )
 
 
+def flow(controller: str, name: str, **settings: Any) -> tc.Flow:
+    """A flow of ns-2 that starts at a random time."""
+    return tc.Flow(controller, jitter=JITTER, transport=NS2, name=name, **settings)
+
+
 def dumbbell(
     background: int,
     controllers: Iterable[str],
@@ -61,20 +67,12 @@ def dumbbell(
         )
         kinds = [(name, delay) for name in controllers for delay in DELAYS]
         flows = [
-            tc.Flow(name, access_delay=delay, jitter=JITTER, transport=NS2, name=f"front{k}")
+            flow(name, f"front{k}", access_delay=delay)
             for k, (name, delay) in zip(range(n_foreground), itertools.cycle(kinds), strict=False)
         ]
         edges = np.linspace(0, background, len(kinds) + 1).round().astype(int)
         flows += [
-            tc.Flow(
-                name,
-                access_delay=delay,
-                jitter=JITTER,
-                transport=NS2,
-                count=int(n),
-                background=True,
-                name=f"b{k}",
-            )
+            flow(name, f"b{k}", access_delay=delay, count=int(n), background=True)
             for k, ((name, delay), n) in enumerate(zip(kinds, np.diff(edges), strict=True))
         ]
         return tc.Scenario(net, flows, duration=duration, seed=seed)
@@ -92,36 +90,14 @@ def parking_lot(background: int, n_foreground: int = 8) -> Callable[[int, float]
             3, RATE * total, "10 ms", ROOM * total, queue=red(total), access_delay="5 ms"
         )
         ends = [(f"r{k}", f"r{k + 1}") for k in range(3)]
-        flows = [
-            tc.Flow(
-                "newreno",
-                access_delay=DELAYS[k % 4],
-                jitter=JITTER,
-                transport=NS2,
-                name=f"front{k}",
-            )
-            for k in range(long)
-        ]
+        flows = [flow("newreno", f"front{k}", access_delay=DELAYS[k % 4]) for k in range(long)]
         for k in range(n_foreground - long):
             a, b = ends[k % 3]
-            flows.append(
-                tc.Flow(
-                    "newreno",
-                    source=a,
-                    target=b,
-                    jitter=JITTER,
-                    transport=NS2,
-                    name=f"front{long + k}",
-                )
-            )
+            flows.append(flow("newreno", f"front{long + k}", source=a, target=b))
         for k in range(12):
             a, b = ends[k % 3]
-            flows.append(
-                tc.Flow(
-                    "newreno", source=a, target=b, access_delay=DELAYS[k // 3], jitter=JITTER,
-                    transport=NS2, count=background // 12, background=True, name=f"b{k}",
-                )
-            )  # fmt: skip
+            group = {"access_delay": DELAYS[k // 3], "count": background // 12, "background": True}
+            flows.append(flow("newreno", f"b{k}", source=a, target=b, **group))
         return tc.Scenario(net, flows, duration=duration, seed=seed)
 
     return make
@@ -247,7 +223,7 @@ MARKS = (
 )
 
 
-def table_row(name: str) -> str:
+def table_row(name: str) -> list[str]:
     """Mean queue and loss of packets and both hybrids, and the foreground's share in the hybrids
     with its standard error."""
     means = compare([name], COMPARED, SEEDS).groupby("model").mean(numeric_only=True)
@@ -257,15 +233,14 @@ def table_row(name: str) -> str:
         shares = foreground_share(name, SHARE_SEEDS, model=model)
         error = shares.std(ddof=1) / math.sqrt(len(shares))
         cells.append(f"{shares.mean():.3f} ± {error:.3f}")
-    return f"| {name} | {' | '.join(cells)} |"
+    return [name, *cells]
 
 
 def main() -> None:
     """Write the table."""
     rows = joblib.Parallel(-1)(joblib.delayed(table_row)(name) for name in TABLE)
-    of_all = "packets | trains | fluid"
-    head = f"| case | queue: {of_all} | loss (%): {of_all} | share: trains | fluid |"
-    write_between(PAGE, MARKS, "\n".join([head, "|---|" + "--:|" * 8, *rows]))
+    head = ["case", "queue: packets", "trains", "fluid", "loss (%): packets", "trains", "fluid"]
+    write_between(PAGE, MARKS, markdown_tables.table([*head, "share: trains", "fluid"], rows))
 
 
 if __name__ == "__main__":

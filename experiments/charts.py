@@ -8,7 +8,8 @@ labels "packets", "fluid", "published" and "reference".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,32 @@ if TYPE_CHECKING:
 
     from experiments.measured_numbers import Measured
     from tcpcc import Scenario
+
+
+@contextmanager
+def panels(
+    rows: int = 1, columns: int = 1, *, width: float = 1.0, height: float, **settings: Any
+) -> Iterator[tuple[Figure, Any]]:
+    """A figure in the style of all figures, and its axes.
+
+    Args:
+        rows, columns: number of panels.
+        width: share of the page's width.
+        height: inches.
+        **settings: of `plt.subplots`.
+    """
+    import matplotlib.pyplot as plt
+
+    with plots.style():
+        yield plt.subplots(rows, columns, figsize=(width * plots.WIDTH, height), **settings)
+
+
+def outer_labels(axes: np.ndarray, x: str = "", y: str = "") -> None:
+    """Label the horizontal axes of the last row and the vertical axes of the first column."""
+    for ax in axes[-1]:
+        ax.set_xlabel(x)
+    for ax in axes[:, 0]:
+        ax.set_ylabel(y)
 
 
 def ranges(
@@ -92,9 +119,18 @@ def name_models(ax: Axes) -> None:
 
 
 def bars(
-    ax: Axes, places: np.ndarray, cells: Sequence[Measured], width: float, **look: Any
+    ax: Axes,
+    places: np.ndarray,
+    cells: Sequence[Measured],
+    width: float,
+    model: str,
+    dash: float,
+    **look: Any,
 ) -> None:
-    """Draw bars with the range over seeds."""
+    """Draw bars with the range over seeds; of the fluid model dashes of the size `dash`, points."""
+    if model == "fluid":
+        dashes(ax, places, [cell.value for cell in cells], dash)
+        return
     ax.bar(places, [cell.value for cell in cells], width, **look)
     ranges(ax, places, cells, color=plots.BLACK, lw=0.7)
 
@@ -135,14 +171,9 @@ NAMES = {
 
 def networks(scenarios: Mapping[str, Scenario]) -> Figure:
     """Draw the networks of scenarios with their hosts, one below the other, each with its title."""
-    import matplotlib.pyplot as plt
-
     heights = [0.25 + plots.topology_height(scenario) for scenario in scenarios.values()]
-    with plots.style():
-        figure, axes = plt.subplots(
-            len(scenarios), 1, squeeze=False, figsize=(plots.WIDTH, sum(heights)),
-            height_ratios=heights,
-        )  # fmt: skip
+    drawing = panels(len(scenarios), 1, squeeze=False, height=sum(heights), height_ratios=heights)
+    with drawing as (figure, axes):
         for ax, (name, scenario) in zip(axes.flat, scenarios.items(), strict=True):
             plots.topology(scenario, ax, names=NAMES)
             ax.set_title(name, loc="left")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.kernel import conformance as kernel
-from experiments.scorecard_page import table
+from experiments.markdown_tables import table
 from tcpcc.apps.conformance import Case, cases, judge
 
 MARKS = {"within": "✓", "not in trace": "·"}
@@ -41,7 +41,7 @@ def page() -> str:
         f" {version}'s CUBIC and Reno, recorded between two network namespaces, pass"
         f" {len(passed)} of {len(RECORDED)}.",
         "",
-        table(["Case", "Tests", "Source", "Checks", version], rows, words=True),
+        table(["Case", "Tests", "Source", "Checks", version], rows, words=5),
     ]
     for name, case in kit.items():
         lines += ["", f"({name})=", "", f"## {name}: {case.title}", "", *_about(case), ""]
@@ -75,7 +75,7 @@ def _checks(case: Case, verdicts: list[tuple[str, str]], version: str) -> str:
         if check.exception:
             reason += f" **tcpcc's sender leaves it:** {check.exception}"
         reasons.append(" ".join(reason.split()))
-    return "\n".join([table(head, rows, words=True), "", *reasons])
+    return "\n".join([table(head, rows, words=len(head)), "", *reasons])
 
 
 def on_linux(case: Case) -> Iterator[tuple[str, str]]:

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from experiments import published_numbers
 from experiments.harness import FIGURES, HERE, NAMES, Paper, papers
+from experiments.markdown_tables import table
 from experiments.records import Record
-from experiments.scorecard_page import table
 
 ROOT = HERE.parent
 DATA = published_numbers.DATA / "places.toml"
@@ -171,6 +171,7 @@ def markdown(records: Sequence[Record]) -> str:
         if not of_paper:
             continue
         records_of_paper = [r for r in records if r.paper == name]
+        rows = [_line(place, paper, records_of_paper) for place in of_paper]
         missing = sum(bool(place.reason) for place in of_paper)
         lines += [
             "",
@@ -179,6 +180,6 @@ def markdown(records: Sequence[Record]) -> str:
             f"{len(of_paper)} places, {missing} of them neither regenerated nor implemented."
             f" Notebook: `notebooks/{name}.ipynb`.",
             "",
-            table(head, [_line(place, paper, records_of_paper) for place in of_paper], words=True),
+            table(head, rows, words=len(head)),
         ]
     return "\n".join(lines) + "\n"

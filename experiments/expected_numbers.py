@@ -72,13 +72,13 @@ def accept(records: Iterable[Record], folder: Path = published_numbers.DATA) -> 
         order = [cell.key for cell in published_numbers.of(paper).cells]
         chosen = [cells.get(key) or lines[key] for key in order if key in cells or key in lines]
         files.append(_file(paper, "expected", folder))
-        _write(files[-1], [*CELL, *NUMBERS, *WORDS], chosen)
+        write_lines(files[-1], [*CELL, *NUMBERS, *WORDS], chosen)
         claim_lines = {(line["more"], line["less"]): line for line in claims_of(paper, folder)}
         claim_lines |= {(line["more"], line["less"]): line for line in _claims(paper, fresh)}
         names = ["/".join(key) for claim in _order(paper) for key in (claim.more, claim.less)]
         pairs = dict.fromkeys(zip(names[::2], names[1::2], strict=True))
         files.append(_file(paper, "claims", folder))
-        _write(files[-1], CLAIM, [claim_lines[pair] for pair in pairs if pair in claim_lines])
+        write_lines(files[-1], CLAIM, [claim_lines[pair] for pair in pairs if pair in claim_lines])
     return files
 
 
@@ -90,13 +90,13 @@ def _accept_sample(paper: str, fresh: Iterable[Record], folder: Path) -> Path:
     order = [cell.key for cell in published_numbers.of(paper).cells]
     other = [lines[key] for key in order if key in lines and lines[key] != whole.get(key)]
     file = _file(paper, "sample", folder)
-    _write(file, [*CELL, *NUMBERS, *WORDS], other)
+    write_lines(file, [*CELL, *NUMBERS, *WORDS], other)
     return file
 
 
 def cells_of(paper: str, folder: Path = published_numbers.DATA) -> list[Line]:
     """Expected values of a paper's cells; empty if nothing was accepted yet."""
-    return _read(_file(paper, "expected", folder))
+    return read_lines(_file(paper, "expected", folder))
 
 
 def numbers(
@@ -137,7 +137,7 @@ def records_of(
 
 def claims_of(paper: str, folder: Path = published_numbers.DATA) -> list[Line]:
     """Expected results of a paper's claims: "holds" or "fails" for each model."""
-    return _read(_file(paper, "claims", folder))
+    return read_lines(_file(paper, "claims", folder))
 
 
 def moved(record: Record, folder: Path = published_numbers.DATA) -> list[str]:
@@ -234,7 +234,7 @@ def _file(paper: str, what: str, folder: Path) -> Path:
 def _by_cell(paper: str, folder: Path, what: str = "expected") -> Mapping[Key, Line]:
     return {
         (line["item"], line["row"], line["column"]): line
-        for line in _read(_file(paper, what, folder))
+        for line in read_lines(_file(paper, what, folder))
     }
 
 
@@ -243,14 +243,16 @@ def _written_on(paper: str, folder: Path) -> str:
         return file.readline().removeprefix("# ").rstrip("\n")
 
 
-def _read(file: Path) -> list[Line]:
+def read_lines(file: Path) -> list[Line]:
+    """Lines of a file by column, without comments; none if there is no such file."""
     if not file.exists():
         return []
     with file.open(encoding="utf-8", newline="") as text:
         return list(csv.DictReader(line for line in text if not line.startswith("#")))
 
 
-def _write(file: Path, columns: Iterable[str], lines: Iterable[Line]) -> None:
+def write_lines(file: Path, columns: Iterable[str], lines: Iterable[Line]) -> None:
+    """Write lines by column, below a comment that names this platform."""
     with file.open("w", encoding="utf-8", newline="") as text:
         text.write(f"# {this_platform()}\n")
         writer = csv.DictWriter(text, list(columns), lineterminator="\n")

@@ -118,11 +118,6 @@ def of_queues() -> Iterator[Comparison]:
         yield Comparison(title, scenarios, measures)
 
 
-def table_of_queues() -> list[str]:
-    """What differs."""
-    return table("queue, controller", of_queues())
-
-
 def table(title: str, cases: Iterable[Comparison]) -> list[str]:
     """What differs by more than a tenth."""
     return [
@@ -351,16 +346,11 @@ def _share_of_both(run: tc.Run) -> float:
     return float(rates[0] / rates.sum())
 
 
-def table_of_others() -> list[str]:
-    """What differs."""
-    return table("scenario", [*of_vegas(), *of_crowds(), *of_the_rest()])
-
-
 TABLES = {
-    "queues": table_of_queues,
+    "queues": lambda: table("queue, controller", of_queues()),
     "pairs": table_of_pairs,
     "phases": table_of_phases,
-    "others": table_of_others,
+    "others": lambda: table("scenario", [*of_vegas(), *of_crowds(), *of_the_rest()]),
 }
 
 

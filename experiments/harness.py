@@ -207,8 +207,12 @@ def _judged(
         step.title = (
             f"{title or f'paper {number // len(models) + 1} of {len(chosen_items)}'}: {step.title}"
         )
+    work = sum(step.work for step in steps)
+    visible = settings["progress"] if work else False
     with (
-        _overall_bar(sum(step.work for step in steps), settings["progress"]) as bar,
+        progress_bars.bar(
+            work, visible, bar_format=progress_bars.FORM, smoothing=0.05, leave=False
+        ) as bar,
         closing(_in_turn(iter(steps), bar)) as numbers_of_steps,
     ):
         for paper, items in chosen_items:
@@ -216,14 +220,6 @@ def _judged(
             keys = {key for of_model in values.values() for key in of_model}
             cells = [cell for cell in paper.cells() if cell.item in items]
             yield [record(cell, values) for cell in cells if cell.key in keys]
-
-
-def _overall_bar(work: float, progress: bool | None) -> Any:
-    """A bar over the simulated time of all flows of all steps; hidden if nothing is to be done."""
-    visible = progress if work else False
-    return progress_bars.bar(
-        work, visible, bar_format=progress_bars.FORM, smoothing=0.05, leave=False
-    )
 
 
 def _in_turn(steps: Iterator[Step], bar: Any) -> Generator[dict[Key, Measured], None, None]:

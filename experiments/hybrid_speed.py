@@ -103,11 +103,8 @@ def draw(table: pd.DataFrame) -> Figure:
 
     Costs are relative to the packet model with 1000 flows, because seconds depend on the machine.
     """
-    import matplotlib.pyplot as plt
-
     names = {"packet": "packets"} | {name: name for name in HYBRIDS}
-    with plots.style():
-        figure, (costs, gains) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.42))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.42) as (figure, (costs, gains)):
         packets = table["packet"].to_numpy()
         at_thousand = packets[table.index == 1000]
         for (name, label), shape, colour in zip(names.items(), "os^", plots.PALETTE, strict=False):

@@ -23,6 +23,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from experiments import expected_numbers, figure_files, harness, ratio_plot, scorecard_page, seeds
+from experiments.markdown_tables import table
 from experiments.measured_numbers import Measured, completed
 from experiments.paper_table import MARKS, PaperTable
 from experiments.published_numbers import Key
@@ -99,28 +100,22 @@ class Book:
 
     def legend(self) -> Any:
         """Show what the marks in the tables mean."""
-        from IPython.display import Markdown
-
         text = scorecard_page.EXPLANATION
         for verdict, (mark, _) in MARKS.items():
             text = text.replace(f"| {verdict} ", f"| {mark} {verdict} ")
-        return Markdown(text.replace(" (docs/fluid.md)", ""))
+        return _markdown(text.replace(" (docs/fluid.md)", ""))
 
     def assumed(self) -> Any:
         """Show the settings that the paper does not give."""
-        from IPython.display import Markdown
-
-        return Markdown(self.paper.assumed)
+        return _markdown(self.paper.assumed)
 
     def code(self, item: str) -> Any:
         """Show the code of an item's scenarios and measurements, folded, without code shown
         before."""
-        from IPython.display import Markdown
-
         entry = self._item(item)
         fresh = [f for f in _functions(entry.scenarios, entry.measure) if f not in self._displayed]
         if not fresh:
-            return Markdown("*Same code as in the items above, with other settings.*")
+            return _markdown("*Same code as in the items above, with other settings.*")
         self._displayed |= set(fresh)
         texts = (inspect.getsource(f).rstrip() for f in fresh)
         text = "\n\n\n".join(texts).replace("  # fmt: skip", "")  # for a formatter, not a reader
@@ -207,9 +202,7 @@ class Book:
         Raises:
             KeyError: a cell is unknown or has no such number.
         """
-        from IPython.display import Markdown
-
-        by_key = {"/".join(r.key): r for r in expected_numbers.records_of(self.paper.name)}
+        by_key = self._accepted()
 
         def number(match: re.Match[str]) -> str:
             source, place, form = match.groups()
@@ -219,7 +212,11 @@ class Book:
                 raise KeyError(f"{place} has no number of {source or 'packet'}")
             return format(value, form or ".3g")
 
-        return Markdown(PLACE.sub(number, template))
+        return _markdown(PLACE.sub(number, template))
+
+    def _accepted(self) -> dict[str, Record]:
+        """The accepted records by "item/row/column"."""
+        return {"/".join(r.key): r for r in expected_numbers.records_of(self.paper.name)}
 
     def excerpt(self, cells: Mapping[str, str]) -> Any:
         """Show the published and accepted numbers of a few cells, by a text of yours.
@@ -227,16 +224,14 @@ class Book:
         Args:
             cells: "item/row/column" of each cell, by its text.
         """
-        from IPython.display import Markdown
-
-        by_key = {"/".join(r.key): r for r in expected_numbers.records_of(self.paper.name)}
+        by_key = self._accepted()
         rows = []
         for text, cell in cells.items():
             record = by_key[cell]
             numbers = (record.published, *(record.number(model) for model in self.models))
             rows.append([text, *("" if x is None else f"{x:.4g}" for x in numbers)])
         head = ["", "published", *(harness.NAMES[model] for model in self.models)]
-        return Markdown(scorecard_page.table(head, rows))
+        return _markdown(table(head, rows))
 
     def dots(self, item: str) -> None:
         """Show the ratio of each number of an item to the published value, with its tolerance."""
@@ -295,10 +290,8 @@ class Book:
 
     def summary(self) -> Any:
         """Show how many numbers are reproduced, for each item computed so far."""
-        from IPython.display import Markdown
-
         order = [item for item in self.paper.items if item in self._records]
-        return Markdown(
+        return _markdown(
             scorecard_page.summary_markdown([r for i in order for r in self._records[i]])
         )
 
@@ -311,6 +304,12 @@ class Book:
             harness.stored_numbers(self.paper, name, model) is not None
             for name in harness.needed(self.paper, {item}, model)
         )
+
+
+def _markdown(text: str) -> Any:
+    from IPython.display import Markdown
+
+    return Markdown(text)
 
 
 class Folded:

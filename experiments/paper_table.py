@@ -289,11 +289,7 @@ def _with_unit(name: str, unit: str) -> str:
 
 def _words(r: Record, model: str) -> str:
     """Error, and the spread over runs with the name of each number."""
-    sd, ends, seeds = (
-        (r.sd, r.spread, r.seeds)
-        if model == "packet"
-        else (r.fluid_sd, r.fluid_spread, r.fluid_seeds)
-    )
+    sd, ends, seeds = r.spread_of(model)
     words = []
     if _error(r, model):
         words.append(_error(r, model))

@@ -51,10 +51,7 @@ def draw_plane(controllers: Sequence[str] = PLANE) -> Figure:
     from matplotlib.collections import LineCollection
 
     full = RATE * RTT / (8 * PACKET)
-    with plots.style():
-        figure, axes = plt.subplots(
-            2, 4, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.55)
-        )
+    with charts.panels(2, 4, sharex=True, sharey=True, height=plots.WIDTH * 0.55) as (figure, axes):
         for k, (ax, name) in enumerate(zip(axes.flat, controllers, strict=True)):
             run = tc.simulate(two_flows(name), model="fluid")
             windows = run.data["cwnd"].sel(time=slice(10, None)).fillna(0).values
@@ -102,7 +99,6 @@ def mapped(controller: str, points: int = POINTS) -> xr.Dataset:
 
 def draw_map(means: xr.Dataset) -> Figure:
     """Utilization, and the first flow's throughput divided by the second's."""
-    import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
 
     rates = means["throughput"]
@@ -110,8 +106,7 @@ def draw_map(means: xr.Dataset) -> Figure:
         "utilization": means["utilization"].isel(link=0),
         "throughput of the shorter RTT / of the longer": rates.isel(flow=0) / rates.isel(flow=1),
     }
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4), sharey=True)
+    with charts.panels(1, 2, height=plots.WIDTH * 0.4, sharey=True) as (figure, axes):
         for ax, (title, values), norm in zip(
             axes, images.items(), (None, LogNorm(1 / 8, 8)), strict=True
         ):

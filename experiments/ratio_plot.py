@@ -53,18 +53,13 @@ def dot_plot(records: Sequence[Record]) -> Figure | None:
     Returns:
         The figure, or None if no record can be drawn.
     """
-    import matplotlib.pyplot as plt
-
     drawn = [record for record in records if can_be_drawn(record)]
     if not drawn:
         return None
     panels = list(_panels(list(_groups(drawn))))
     rows = max(len(lines) for lines in panels)
-    with plots.style():
-        figure, axes = plt.subplots(
-            1, len(panels), sharex=True, squeeze=False,
-            figsize=(plots.WIDTH, LINE * rows + 1.0),
-        )  # fmt: skip
+    drawing = charts.panels(1, len(panels), sharex=True, squeeze=False, height=LINE * rows + 1.0)
+    with drawing as (figure, axes):
         for ax, lines in zip(axes.flat, panels, strict=True):
             _panel(ax, lines, rows)
         figure.supxlabel("Ours / published")

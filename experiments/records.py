@@ -152,15 +152,19 @@ class Record:
         is_fluid = model == "fluid" and self.formula is None
         return self.fluid_verdict if is_fluid else self.verdict
 
+    def spread_of(self, model: str) -> tuple[float | None, tuple[float, float] | None, int | None]:
+        """Standard deviation, range and number of seeds of a model's number."""
+        if model == "packet":
+            return self.sd, self.spread, self.seeds
+        return self.fluid_sd, self.fluid_spread, self.fluid_seeds
+
     def undecided(self, model: str) -> str:
         """Why the verdict on a model's number is open; "" if it is decided.
 
         For a mean over seeds: how many seeds would decide it.
         """
         value, target = self.number(model), self.target
-        sd, seeds = (
-            (self.sd, self.seeds) if model == "packet" else (self.fluid_sd, self.fluid_seeds)
-        )
+        sd, _, seeds = self.spread_of(model)
         if self.judged(model) != "undecided" or None in (value, target, self.tolerance):
             return ""
         if seeds is None or sd is None:

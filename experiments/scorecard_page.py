@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments import expected_numbers, published_numbers, statements
 from experiments.harness import papers
+from experiments.markdown_tables import table
 from experiments.records import (
     GRADES,
     MODELS,
@@ -372,15 +373,6 @@ OTHERS = {read: words for read, words in published_numbers.READ.items() if read 
 """Published numbers that are not printed, with words for them."""
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]], words: bool = False) -> str:
-    """Markdown; all columns but the first are numbers, unless they are `words`."""
-    lines = [
-        "| " + " | ".join(head) + " |",
-        "|---|" + ("---|" if words else "--:|") * (len(head) - 1),
-    ]
-    return "\n".join([*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows)])
-
-
 def summary_markdown(records: Sequence[Record]) -> str:
     """`summary` as a Markdown table.
 
@@ -497,11 +489,8 @@ def markdown_table(records: Sequence[Record]) -> str:
         if r.formula is not None:
             cells += [f"formula {number(r.formula)}", _verdict_text(r, "packet", notes), "", "", ""]
         else:
-            for model, sd, spread in (
-                ("packet", r.sd, r.spread),
-                ("fluid", r.fluid_sd, r.fluid_spread),
-            ):
-                cells += [_with_spread(r.number(model), sd, spread), _verdict_text(r, model, notes)]
+            for model in MODELS:
+                cells += [_with_spread(r, model), _verdict_text(r, model, notes)]
             cells.append((r.agreement or "") + _note(r.fluid_cause, notes))
         lines.append("| " + " | ".join(cells) + " |")
     checks = published_numbers.checks(records[0].paper)
@@ -524,8 +513,9 @@ def _note(cause: str, notes: dict[str, int]) -> str:
     return f" [{notes.setdefault(cause, len(notes) + 1)}]" if cause else ""
 
 
-def _with_spread(value: float | None, sd: float | None, spread: tuple[float, float] | None) -> str:
-    text = number(value)
+def _with_spread(r: Record, model: str) -> str:
+    text = number(r.number(model))
+    sd, spread, _ = r.spread_of(model)
     if sd is not None:
         text += f" ± {number(sd)}"
     if spread is not None:

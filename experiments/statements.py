@@ -27,6 +27,7 @@ from itertools import groupby
 from typing import Any
 
 from experiments import expected_numbers, published_numbers
+from experiments.markdown_tables import table
 from experiments.records import HITS, MODELS, Record
 
 KINDS = {
@@ -165,22 +166,22 @@ def overview_markdown(records: Sequence[Record]) -> str:
     """`counts` of each paper as a Markdown table with totals."""
     head = ["Paper", "Statements", *KINDS.values()]
     head += ["hold in packets", "undecided", "hold in fluid", "undecided"]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    rows = []
     total: Counter[str] = Counter()
     for paper, group in groupby(records, key=lambda r: r.paper):
         tally = counts(paper, list(group))
         total.update(tally)
-        lines.append(_line(published_numbers.of(paper).title, tally))
-    return "\n".join([*lines, _line("All", total)])
+        rows.append(_row(published_numbers.of(paper).title, tally))
+    return table(head, [*rows, _row("All", total)])
 
 
-def _line(title: str, tally: Mapping[str, int]) -> str:
+def _row(title: str, tally: Mapping[str, int]) -> list[Any]:
     kinds = [tally.get(kind, 0) for kind in KINDS]
     cells: list[Any] = [title, sum(kinds), *kinds]
     for m in MODELS:
         cells.append(f"{tally.get(f'{m} {HOLDS}', 0)} of {tally.get(f'{m} judged', 0)}")
         cells.append(tally.get(f"{m} {OPEN}", 0))
-    return "| " + " | ".join(map(str, cells)) + " |"
+    return cells
 
 
 def markdown(records: Sequence[Record]) -> str:
@@ -201,8 +202,8 @@ def markdown(records: Sequence[Record]) -> str:
         if not of(paper):
             continue
         title = published_numbers.of(paper).title
-        lines += ["", f"## {title}", "", "| Section | Statement | Held by | Packets | Fluid |"]
-        lines.append("|---|---|---|---|---|")
+        head = ["Section", "Statement", "Held by", "Packets", "Fluid"]
+        rows = []
         for statement, judged in results(paper, list(group)):
             cells = [
                 statement.section,
@@ -210,7 +211,8 @@ def markdown(records: Sequence[Record]) -> str:
                 _evidence(statement),
                 *(overall(judged[m]) for m in MODELS),
             ]
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+            rows.append([cell.replace("|", "\\|") for cell in cells])
+        lines += ["", f"## {title}", "", table(head, rows, words=len(head))]
     return "\n".join(lines) + "\n"
 
 

@@ -99,6 +99,33 @@ def simulated(
     return values, cost
 
 
+def renewed(
+    item: Item,
+    models: Iterable[str],
+    accept: bool,
+    *,
+    of: Callable[[Any, tc.Run], dict[str, float]],
+    title: str,
+    label: str = "",
+) -> dict[Key, tuple[float, ...]]:
+    """Simulate an item; returns our numbers, in place of accepted ones.
+
+    Prints the cost, with `label` before it, and stores the numbers or prints what differs.
+    """
+    accepted = stored(item)
+    results: dict[Key, tuple[float, ...]] = {}
+    for model in models:
+        new, cost = simulated(item.cells(), model, item.seeds[model], of=of, title=title)
+        print(f"{label}{model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
+        results |= new
+    if accept:
+        store(item, accepted | results)
+        print(f"wrote {item.file}", file=sys.stderr)
+    else:
+        show_changes(moved(results, accepted), item.file)
+    return accepted | results
+
+
 # Files.
 
 

@@ -192,6 +192,13 @@ def _range(param: Param) -> str:
     return f"[{param.low:g}, {param.high:g}]"
 
 
+def exceeds(values: Mapping[str, float], low: str, high: str) -> str | None:
+    """The complaint of a `validate` if parameter `low` is larger than parameter `high`."""
+    if values[low] > values[high]:
+        return f"{low} = {values[low]:g} exceeds {high} = {values[high]:g}"
+    return None
+
+
 class Definition:
     """Something with a `name`, a `summary`, `params` and optionally a function `validate`, which
     checks all parameter values together: it returns an error message, or None."""
@@ -236,6 +243,11 @@ class Definition:
         """dtype of the parameters' record, in their order."""
         return np.dtype([(n, np.float64) for n in self.params or ["_none"]], align=True)
 
+    @property
+    def owner(self) -> str:
+        """Kind and name for messages: ``controller 'reno'``."""
+        return f"{self.registry.kind} {self.name!r}"
+
     def check(self, given: Mapping[str, Any]) -> dict[str, float]:
         """All parameters as floats: the values in `given`, defaults for the rest.
 
@@ -243,7 +255,7 @@ class Definition:
             ScenarioError: a name is not a parameter, a value is not a number in the parameter's
                 range, or `validate` rejects the combination.
         """
-        owner = f"{self.registry.kind} {self.name!r}"
+        owner = self.owner
         values = {name: float(param.default) for name, param in self.params.items()}
         for name, value in given.items():
             if name not in self.params:

@@ -19,6 +19,7 @@ import joblib
 import pandas as pd
 
 import tcpcc as tc
+from experiments import markdown_tables
 from experiments.battery.measures import lenient, measure, spread, strict
 from experiments.battery.scenarios import CASES, phase_free
 from experiments.published_numbers import DATA
@@ -150,7 +151,7 @@ def page_tables(table: pd.DataFrame) -> str:
     for by, head in (("kind", "kind of scenario"), ("of", "measure")):
         tables = {m: summary(judged(table, m), by) for m in (CHECK, *MODELS)}
         keys = next(iter(tables.values())).index
-        lines = [f"| {head} | {' | '.join(tables)} |", "|---" * (len(tables) + 1) + "|"]
+        rows = []
         for key in keys:
             cells = [
                 f"{t.loc[key, 'strict']}, {t.loc[key, 'lenient']}"
@@ -158,8 +159,8 @@ def page_tables(table: pd.DataFrame) -> str:
                 else "refused"
                 for t in tables.values()
             ]
-            lines.append(f"| {key} | {' | '.join(cells)} |")
-        parts.append("\n".join(lines))
+            rows.append([key, *cells])
+        parts.append(markdown_tables.table([head, *tables], rows, words=1 + len(tables)))
     return "\n\n".join(parts)
 
 

@@ -28,12 +28,9 @@ def draw_shares(network: Network, results: Throughputs) -> Figure:
     Flows of both kinds have equal throughput on the grey line: an intersection is a Nash
     equilibrium. The dotted line is Ware et al.'s closed form.
     """
-    import matplotlib.pyplot as plt
-
     full = (s.PACKET - s.HEADER) / s.PACKET
     fine = s.ALL
-    with plots.style():
-        figure, axes = plt.subplots(2, 4, sharex=True, sharey=True, figsize=(plots.WIDTH, 4.2))
+    with charts.panels(2, 4, sharex=True, sharey=True, height=4.2) as (figure, axes):
         for k, (ax, b) in enumerate(zip(axes.flat, s.BUFFERS, strict=False)):
             ax.plot([0, s.FLOWS], [0, full], color=plots.GREY, lw=0.8, label="equal throughput")
             testbed = tables.shares(s.testbed(), network, b)
@@ -49,21 +46,15 @@ def draw_shares(network: Network, results: Throughputs) -> Figure:
         axes.flat[-1].set_axis_off()
         axes[0, 0].set(xlim=(0, s.FLOWS), ylim=(0, 1), xticks=(0, 25, 50))
         axes[0, 3].xaxis.set_tick_params(labelbottom=True)
-        for ax in axes[1]:
-            ax.set_xlabel("BBR flows of 50")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("BBR's share of the link")
+        charts.outer_labels(axes, "BBR flows of 50", "BBR's share of the link")
         charts.legend_above(figure, axes.flat[:-1], 4)
     return figure
 
 
 def draw_equilibria(results: Throughputs) -> Figure:
     """Nash equilibria against the buffer, a panel for each network; the band is 6 flows."""
-    import matplotlib.pyplot as plt
-
     nets = list(dict.fromkeys(point.network for point in results))
-    with plots.style():
-        figure, axes = plt.subplots(2, 3, sharex=True, sharey=True, figsize=(plots.WIDTH, 3.9))
+    with charts.panels(2, 3, sharex=True, sharey=True, height=3.9) as (figure, axes):
         for k, (ax, net) in enumerate(zip(axes.flat, nets, strict=True)):
             pairs = tables.equilibria(results, net)
             packets, testbed = np.array(list(pairs.values())).T
@@ -76,10 +67,7 @@ def draw_equilibria(results: Throughputs) -> Figure:
             ax.plot(x, closed, ":", color=plots.VERMILION, label="Ware et al.")
             charts.title(ax, k, str(net))
         axes[0, 0].set(ylim=(0, s.FLOWS + 1), xticks=(5, 20, 35, 50))
-        for ax in axes[1]:
-            ax.set_xlabel("Buffer (BDP)")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("BBR flows of 50")
+        charts.outer_labels(axes, "Buffer (BDP)", "BBR flows of 50")
         charts.legend_above(figure, axes.flat, 3)
     return figure
 
@@ -95,12 +83,9 @@ def draw_harm(cells: Cells) -> Figure:
 
     The dotted line is the published share of BBRv3 (Zeynali et al.), "more than 99 %".
     """
-    import matplotlib.pyplot as plt
-
     names = list(studies.queues(1e8))
     lines = {"color": plots.GREY, "lw": 0.8}
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.9))
+    with charts.panels(1, 2, sharey=True, height=2.9) as (figure, axes):
         for k, (ax, rate) in enumerate(zip(axes, studies.HARM_RATES, strict=True)):
             ax.axhline(1 / (1 + studies.CUBIC_FLOWS), label="fair share", **lines)
             ax.axhline(0.99, ls=":", label="BBRv3, published", **lines)
@@ -121,10 +106,7 @@ def draw_harm(cells: Cells) -> Figure:
 
 def draw_round_trips(cells: Cells) -> Figure:
     """Throughput of the flow with the long RTT divided by the other's, against the buffer."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, 2.9))
+    with charts.panels(width=0.62, height=2.9) as (figure, ax):
         ax.axhline(1, color=plots.GREY, lw=0.8)
         for j, kind in enumerate(studies.TRIP_KINDS):
             row = [cells[kind, b] for b in studies.TRIP_BUFFERS]
@@ -143,11 +125,8 @@ def draw_round_trips(cells: Cells) -> Figure:
 
 def draw_starvation(cells: Cells) -> Figure:
     """Unfairness against jitter over the controller's own range of delays, a panel per jitter."""
-    import matplotlib.pyplot as plt
-
     places = range(len(studies.MULTIPLES))
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 3.0))
+    with charts.panels(1, 2, sharey=True, height=3.0) as (figure, axes):
         for k, (ax, jitter) in enumerate(zip(axes, studies.JITTERS, strict=True)):
             ax.axvline(studies.MULTIPLES.index(2.0), color=plots.GREY, lw=0.8, ls="--")
             for j, kind in enumerate(studies.KINDS):

@@ -13,6 +13,7 @@ import tcpcc as tc
 from experiments.bbr_cubic import scenarios as s
 from experiments.bbr_cubic.scenarios import Network, Point, Throughputs
 from experiments.published_numbers import DATA
+from experiments.testbeds import renew_tables
 from tcpcc.files import whole_file
 from tcpcc.sweeps.parallel import Simulations
 
@@ -52,10 +53,8 @@ def throughputs(run: tc.Run) -> tuple[float, float]:
 
 def renew_page(page: Path = PAGE) -> Path:
     """Write `page_rows` into the table of a page."""
-    text = page.read_text(encoding="utf-8")
-    head, line, rest = text.partition("|---|--:|--:|---|--:|--:|--:|\n")
-    _, end, after = rest.partition("\n\n")
-    page.write_text(head + line + "\n".join(page_rows()) + end + after, encoding="utf-8")
+    head = "|---|--:|--:|---|--:|--:|--:|\n"
+    renew_tables(page, {"shares": head}, {"shares": page_rows()})
     return page
 
 

@@ -34,7 +34,10 @@ def reproduce(options: argparse.Namespace) -> None:
             results[name] = CAUSES[name]()
             continue
         item = tables.ITEMS[name]
-        numbers = _simulated(item, models, options.accept)
+        ours = testbeds.renewed(
+            item, models, options.accept, of=tables.measured, title=name, label=f"{name}, "
+        )
+        numbers = tables.published(item) | ours
         results[name] = tables.summary(item, numbers)
         if options.figures:
             drawn[name] = figures.DRAW[name](numbers)
@@ -42,21 +45,3 @@ def reproduce(options: argparse.Namespace) -> None:
         print(f"wrote {tables.renew_page()}", file=sys.stderr)
     testbeds.show(results, options.json)
     testbeds.save_figures("ifip25", drawn)
-
-
-def _simulated(item: testbeds.Item, models: tuple[str, ...], accept: bool) -> testbeds.Numbers:
-    """Published and own numbers; stores ours if they are accepted."""
-    accepted = testbeds.stored(item)
-    results: dict[testbeds.Key, tuple[float, ...]] = {}
-    for model in models:
-        new, cost = testbeds.simulated(
-            item.cells(), model, item.seeds[model], of=tables.measured, title=item.name
-        )
-        print(f"{item.name}, {model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
-        results |= new
-    if accept:
-        testbeds.store(item, accepted | results)
-        print(f"wrote {item.file}", file=sys.stderr)
-    else:
-        testbeds.show_changes(testbeds.moved(results, accepted), item.file)
-    return {**tables.published(item), **accepted, **results}

@@ -55,13 +55,9 @@ def _buffers(ax: Axes, ticks: tuple[int, ...]) -> None:
 
 def draw_ten(numbers: Numbers) -> Figure:
     """Measures of ten flows against the buffer: a row for each measure, a column for each pair."""
-    import matplotlib.pyplot as plt
-
     measures = tables.MEASURES
-    with plots.style():
-        figure, axes = plt.subplots(
-            len(measures), len(s.PAIRS), sharex=True, sharey="row", figsize=(plots.WIDTH, 5.4)
-        )
+    drawing = charts.panels(len(measures), len(s.PAIRS), sharex=True, sharey="row", height=5.4)
+    with drawing as (figure, axes):
         for k, names in enumerate(s.PAIRS):
             cells = {b: Ten(*names, b) for b in s.TEN_BUFFERS}
             for ax, measure in zip(axes[:, k], measures, strict=True):
@@ -81,13 +77,9 @@ def draw_ten(numbers: Numbers) -> Figure:
 
 def draw_single(numbers: Numbers) -> Figure:
     """BBR's share against the buffer: a row for each set, a column for each number of flows."""
-    import matplotlib.pyplot as plt
-
     columns = s.SINGLE_FLOWS
-    with plots.style():
-        figure, axes = plt.subplots(
-            len(s.SETS), len(columns), sharex=True, sharey=True, figsize=(plots.WIDTH, 6.4)
-        )
+    drawing = charts.panels(len(s.SETS), len(columns), sharex=True, sharey=True, height=6.4)
+    with drawing as (figure, axes):
         for row, setting in zip(axes, s.SETS, strict=True):
             rate = setting[2].rate
             shares = {

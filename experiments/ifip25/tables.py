@@ -22,11 +22,6 @@ RATE = "rate"
 """Measure of the other experiment: throughput of all BBR flows, Mb/s."""
 
 
-def jain(rates: np.ndarray) -> float:
-    """Jain's fairness index."""
-    return float(rates.sum() ** 2 / (rates.size * (rates**2).sum()))
-
-
 def of_ten(run: tc.Run) -> dict[str, float]:
     """The measures of ten flows, as the test-bed computes them."""
     rates = run.goodput(*s.MEASURED).values
@@ -34,7 +29,7 @@ def of_ten(run: tc.Run) -> dict[str, float]:
     again = float(run.data["retransmitted"].sel(time=slice(*s.MEASURED)).sum())
     queue = run.data["queue"].sel(link="bottleneck", time=slice(*s.QUEUE_MEASURED)).mean()
     return {
-        "jain": jain(rates),
+        "jain": tc.jain_index(rates),
         "loss": 100 * again * 1500 * 8 / float(rates.sum() * seconds),
         "occupancy": 100 * float(queue / run.data["buffer"].sel(link="bottleneck")),
     }

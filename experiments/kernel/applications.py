@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from functools import cache
 from typing import Any
 
@@ -11,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
+from experiments import markdown_tables
 from experiments.kernel import compare
 from experiments.kernel.cases import APPLICATIONS, PAYLOAD, Case
-from experiments.kernel.record import OF_APPLICATIONS
+from experiments.kernel.record import OF_APPLICATIONS, read
 from tcpcc.results.recording import EVENTS
 
 STARTS = 5  # of our runs
@@ -26,7 +25,7 @@ of the window when it begins."""
 @cache
 def recorded() -> dict[str, Any]:
     """The data: ``kernel``, its version, and ``runs``, lists of runs by case; see `record`."""
-    return json.loads(gzip.decompress(OF_APPLICATIONS.read_bytes()))
+    return read(OF_APPLICATIONS)
 
 
 def of_kernel(run: dict[str, Any]) -> pd.DataFrame:
@@ -121,7 +120,7 @@ def markdown() -> str:
     """The table of the guide: means over the writes of at least `LEAST` packets."""
     names = [f"{title}, {side}" for title in ("s", "packets") for side in ("Linux", "`Flow.linux`")]
     names += ["largest difference, s", "largest difference, packets"]
-    lines = ["| case | writes | " + " | ".join(names) + " |", "|---|" + "--:|" * (1 + len(names))]
+    lines = []
     for name in APPLICATIONS:
         rows = writes(name)
         rows = rows[rows["packets"] >= LEAST]
@@ -133,5 +132,5 @@ def markdown() -> str:
             largest = float(values[np.abs(values).argmax()])
             text = f"{100 * largest:.1f} %"
             words.append(f"**{text}**" if abs(largest) > most else text)
-        lines.append("| " + " | ".join(words) + " |")
-    return "\n".join(lines)
+        lines.append(words)
+    return markdown_tables.table(["case", "writes", *names], lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
@@ -14,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
+from experiments import markdown_tables
 from experiments.harness import CACHE
 from experiments.kernel.cases import CASES, PAYLOAD, WIDE, Case, Writes, scenario
-from experiments.kernel.record import DATA
+from experiments.kernel.record import DATA, read
 from tcpcc.results.recording import EVENTS
 
 SETTLED = 10.0  # s, start of the measurement
@@ -67,7 +66,7 @@ class Sender:
 @cache
 def recorded() -> dict[str, Any]:
     """The data: ``kernel``, its version, and ``runs``, lists of runs by case; see `record`."""
-    return json.loads(gzip.decompress(DATA.read_bytes()))
+    return read(DATA)
 
 
 def kernel(name: str) -> list[list[Sender]]:
@@ -244,7 +243,7 @@ def markdown() -> str:
     sides = ("kernel", "linux", "plain")
     names = [f"{title}, {side}" for title in ("Mb/s", "packets", "Mb/s to 10 s") for side in
              ("Linux", "`Flow.linux`", "`Flow`")]  # fmt: skip
-    lines = ["| case | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
+    lines = []
     groups: Any = wide().groupby(["case", "flow"], sort=False)
     for (case, flow), rows in groups:
         control = rows["control"].iloc[0]
@@ -259,8 +258,8 @@ def markdown() -> str:
                 if number == "goodput" and row["runs"] > 1:
                     text += f" ({row['goodput_least']:.2f} to {row['goodput_most']:.2f})"
                 words.append(f"**{text}**" if side == "linux" and number in wrong else text)
-        lines.append("| " + " | ".join(words) + " |")
-    return "\n".join(lines)
+        lines.append(words)
+    return markdown_tables.table(["case", *names], lines)
 
 
 def table(names: Iterable[str] = CASES, settled: float = SETTLED) -> pd.DataFrame:

@@ -6,20 +6,16 @@ experiments.kernel.conformance`` records those of `NEW` as data (root, six minut
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from functools import cache
 from pathlib import Path as File
 from typing import Any
 
 import numpy as np
 
-from experiments.kernel import hosts
+from experiments.kernel import hosts, record
 from experiments.kernel.cases import Case, path
 from experiments.kernel.compare import kernel
 from experiments.kernel.path import Path, missing
-from experiments.kernel.record import is_good, since_before, whole
 from tcpcc.apps.conformance import FlowTrace
 
 DATA = File(__file__).parent.parent / "data" / "kernel_conformance.json.gz"
@@ -39,7 +35,7 @@ NEW = {
 }
 
 
-def measure(case: Case, seed: int) -> dict[str, Any]:
+def measure(case: Case, duration: float | None, seed: int) -> dict[str, Any]:
     """Run the kernel's senders once, as `record.measure` does, and keep each packet's time.
 
     Returns:
@@ -50,39 +46,28 @@ def measure(case: Case, seed: int) -> dict[str, Any]:
     """
     link = Path(case.rate, case.delay, case.buffer, case.longer, segments=case.segments, seed=seed)
     try:
-        begin, rows, _ = hosts.run(link, case.controls, case.starts, case.duration)
+        begin, rows, _ = hosts.run(link, case.controls, case.starts, duration or case.duration)
     finally:
         link.close()
-    late = 1e3 * link.late
     flows = []
     for k in range(len(case.controls)):
-        samples = rows[rows[:, 1] == k]
-        columns = dict(zip(hosts.FIELDS, samples[:, 2:].T, strict=True))
         packets = link.log[(link.log["connection"] == k) & (link.log["payload"] > 0)]
         place = packets["sequence"].astype(np.int64) - int(packets["sequence"][0])
         again = np.concatenate([[False], place[1:] <= np.maximum.accumulate(place)[:-1]])
         flows.append(
             {
-                "time": since_before(1e3 * (samples[:, 0] - begin)),
-                "cwnd": whole(columns["cwnd"]),
-                "rtt": whole(columns["rtt"] / 100),
-                "delivered": since_before(columns["delivered"]),
-                "sent": since_before(1e5 * (packets["time"] - begin)),
+                **record.samples(rows, k, begin),
+                "sent": record.since_before(1e5 * (packets["time"] - begin)),
                 "again": np.flatnonzero(again).tolist(),
             }
         )
-    return {
-        "late_mean": round(float(late.mean()), 4),
-        "late_most": round(float(late.max()), 2),
-        "late_share": round(float(np.mean(late > 1.0)), 6),
-        "flows": flows,
-    }
+    return {**record.lateness(link), "flows": flows}
 
 
 @cache
 def recorded() -> dict[str, Any]:
     """The data: ``kernel``, its version, and ``runs``, lists of runs by case."""
-    return json.loads(gzip.decompress(DATA.read_bytes()))
+    return record.read(DATA)
 
 
 def traces(case: str) -> list[list[FlowTrace]]:
@@ -118,18 +103,13 @@ def main() -> None:
     lacks = missing()
     if lacks:
         raise SystemExit(f"cannot record: {lacks}")
-    version = ".".join(os.uname().release.split(".")[:2])
-    document: dict[str, Any] = {"kernel": version, "runs": {}}
+    document: dict[str, Any] = {"kernel": record.version(), "runs": {}}
     for name, case in NEW.items():
         runs = document["runs"].setdefault(name, [])
         for seed in range(1, case.runs + 1):
-            tries = [measure(case, seed)]
-            while not is_good(tries[-1]) and len(tries) < 3:
-                tries.append(measure(case, seed))
-            runs.append(min(tries, key=lambda run: run["late_share"]))
+            runs.append(record.record(case, seed=seed, measure=measure))
             print(f"{name}: late by {runs[-1]['late_mean']} ms, at most {runs[-1]['late_most']}")
-        text = json.dumps(document, separators=(",", ":"))
-        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+        record.write(DATA, document)
 
 
 if __name__ == "__main__":

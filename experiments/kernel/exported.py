@@ -6,9 +6,6 @@ and 25 minutes. Everything else reads the data; ``exported tables`` prints the g
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import re
 import sys
 import tempfile
@@ -24,6 +21,8 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
+from experiments import markdown_tables
+from experiments.kernel import record
 from experiments.kernel.cases import DELAY, PROCESSING, QUICK_ACKS, RATE, STEP, Case
 from experiments.kernel.compare import Sender, sender_of, senders
 
@@ -80,7 +79,7 @@ def flow_of(name: str, kernels: bool = False) -> tc.Flow:
 def recorded() -> dict[str, Any]:
     """The data: ``kernel``, its version; ``kernels`` and ``exported``, runs by name as in
     `record.measure`, with ``cost``: nanoseconds per ACK of the congestion control's programs."""
-    return json.loads(gzip.decompress(DATA.read_bytes()))
+    return record.read(DATA)
 
 
 def kernel(name: str, kernels: bool = False) -> Sender:
@@ -133,31 +132,27 @@ def every_controller() -> pd.DataFrame:
 
 def refused() -> str:
     """The controllers that C or BPF cannot have, as the guide lists them: without line numbers."""
-    lines = ["| controller | C | BPF |", "|---|---|---|"]
-    rows: Any = every_controller().itertuples()
-    lines += [
-        re.sub(r", line \d+ of \w+\.py", "", f"| `{row.controller}` | {row.c} | {row.bpf} |")
-        for row in rows
+    controllers: Any = every_controller().itertuples()
+    rows = [
+        [re.sub(r", line \d+ of \w+\.py", "", x) for x in (f"`{row.controller}`", row.c, row.bpf)]
+        for row in controllers
         if row.c != "yes" or row.bpf != "yes"
     ]
-    return "\n".join(lines)
+    return markdown_tables.table(["controller", "C", "BPF"], rows, words=3)
 
 
 def markdown() -> str:
     """The table as the guide has it."""
-    lines = [
-        "| controller | packets, Linux | packets, ours | Mb/s, Linux | Mb/s, ours | ns per ACK |",
-        "|---|--:|--:|--:|--:|--:|",
-    ]
-    rows: Any = table().itertuples()
-    for row in rows:
+    head = ["controller", "packets, Linux", "packets, ours", "Mb/s, Linux", "Mb/s, ours"]
+    rows = []
+    controls: Any = table().itertuples()
+    for row in controls:
         name = f"{row.control} (kernel's)" if row.code == "kernel" else f"`{row.control}`"
         cost = "" if np.isnan(row.ns_per_ack) else f"{row.ns_per_ack:.0f}"
-        lines.append(
-            f"| {name} | {row.window_linux:.1f} | {row.window_ours:.1f} | {row.goodput_linux:.2f}"
-            f" | {row.goodput_ours:.2f} | {cost} |"
-        )
-    return "\n".join(lines)
+        windows = [f"{x:.1f}" for x in (row.window_linux, row.window_ours)]
+        goodputs = [f"{x:.2f}" for x in (row.goodput_linux, row.goodput_ours)]
+        rows.append([name, *windows, *goodputs, cost])
+    return markdown_tables.table([*head, "ns per ACK"], rows)
 
 
 def loaded(name: str) -> AbstractContextManager[str]:
@@ -198,7 +193,6 @@ def main(
             these are not written.
     """
     from experiments.kernel.path import missing
-    from experiments.kernel.record import is_good, record
     from tcpcc.apps.export import loader
 
     lacks = missing() or loader.missing()
@@ -206,8 +200,8 @@ def main(
         raise SystemExit(f"cannot record: {lacks}")
     document: dict[str, Any] = {"kernels": {}, "exported": {}}
     if names:
-        document = json.loads(gzip.decompress(DATA.read_bytes()))
-    document["kernel"] = ".".join(os.uname().release.split(".")[:2])
+        document = record.read(DATA)
+    document["kernel"] = record.version()
     todo = list(names) or [*(f"kernel:{kernel_name}" for kernel_name in KERNELS), *EXPORTED]
     runs, spent, late = {}, {}, []
 
@@ -216,8 +210,7 @@ def main(
             document[kind] = {
                 name: document[kind][name] for name in order if name in document[kind]
             }
-        text = json.dumps(document, separators=(",", ":"))
-        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+        record.write(DATA, document)
 
     with ExitStack() as stack, ProcessPoolExecutor(together) as pool:
         controls = {
@@ -229,11 +222,11 @@ def main(
             spent[name] = stack.enter_context(loader.costs(control))
         for name in todo:
             case = Case((controls.get(name, name.removeprefix("kernel:")),), BUFFER)
-            runs[pool.submit(record, case, duration, tries)] = name
+            runs[pool.submit(record.record, case, duration, tries)] = name
         for done in as_completed(runs):
             name, run = runs[done], done.result()
             print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
-            if is_good(run):
+            if record.is_good(run):
                 kind = "kernels" if name.startswith("kernel:") else "exported"
                 document[kind][name.removeprefix("kernel:")] = run
                 write()

@@ -15,10 +15,7 @@ The scenarios are the papers' with 1500-byte packets, `tc.Flow.linux` senders, a
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -31,7 +28,8 @@ import numpy as np
 import pandas as pd
 
 import tcpcc as tc
-from experiments import published_numbers
+from experiments import markdown_tables, published_numbers
+from experiments.kernel import record
 from experiments.kernel.cases import PACKET, PROCESSING, QUICK_ACKS, STEP, Case, path
 from experiments.kernel.compare import Sender, sender_of, senders
 from experiments.quick_vegas import scenarios as quick
@@ -200,7 +198,7 @@ def _trials() -> Iterator[Trial]:
 def recorded() -> dict[str, Any]:
     """The data: ``kernel``, its version, and ``runs``, lists of runs by trial as in
     `record.measure`."""
-    return json.loads(gzip.decompress(DATA.read_bytes()))
+    return record.read(DATA)
 
 
 def kernel(name: str) -> list[list[Sender]]:
@@ -229,10 +227,8 @@ def table() -> pd.DataFrame:
 
 def markdown() -> str:
     """The table as the guide has it."""
-    lines = [
-        "| paper | scenario | number | published | packets | fluid | Linux |",
-        "|---|---|---|--:|--:|--:|--:|",
-    ]
+    head = ["paper", "scenario", "number", "published", "packets", "fluid", "Linux"]
+    rows = []
 
     def several(row: Any, side: str) -> str:
         mean, low, high = (row[side + end] for end in ("", " least", " most"))
@@ -242,14 +238,13 @@ def markdown() -> str:
         printed = "" if math.isnan(row["published"]) else f"{row['published']:.2f}"
         words = [row["source"], row["scenario"], row["number"], printed]
         words += [several(row, side) for side in ("packet", "fluid", "Linux")]
-        lines.append("| " + " | ".join(words) + " |")
-    return "\n".join(lines)
+        rows.append(words)
+    return markdown_tables.table(head, rows, words=3)
 
 
 def main(names: Sequence[str] = ()) -> None:
     """Record the named trials, or all, and write the data."""
     from experiments.kernel.path import missing
-    from experiments.kernel.record import record
     from tcpcc.apps.export import loader
 
     lacks = missing() or loader.missing()
@@ -257,8 +252,8 @@ def main(names: Sequence[str] = ()) -> None:
         raise SystemExit(f"cannot record: {lacks}")
     document: dict[str, Any] = {"runs": {}}
     if names:
-        document = json.loads(gzip.decompress(DATA.read_bytes()))
-    document["kernel"] = ".".join(os.uname().release.split(".")[:2])
+        document = record.read(DATA)
+    document["kernel"] = record.version()
     all_trials = trials()
     for name in names or all_trials:
         trial = all_trials[name]
@@ -268,11 +263,10 @@ def main(names: Sequence[str] = ()) -> None:
                 for kind, params in trial.kinds
             )
             case = replace(trial.case, controls=controls)
-            document["runs"][name] = [record(case) for _ in range(case.runs)]
+            document["runs"][name] = [record.record(case) for _ in range(case.runs)]
         for run in document["runs"][name]:
             print(f"{name}: late by {run['late_mean']} ms, at most {run['late_most']}", flush=True)
-        text = json.dumps(document, separators=(",", ":"))
-        DATA.write_bytes(gzip.compress(text.encode(), mtime=0))
+        record.write(DATA, document)
 
 
 if __name__ == "__main__":

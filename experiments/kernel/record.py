@@ -12,7 +12,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path as File
 from typing import Any
 
@@ -28,6 +28,21 @@ FILES: dict[File, dict[str, Case]] = {DATA: {**CASES, **WIDE}, OF_APPLICATIONS: 
 TRIES = 3
 LATE_MEAN = 0.1e-3  # s, largest mean lateness of an accepted recording
 LATE, LATE_SHARE = 1e-3, 1e-3  # s; largest share of packets later than this
+
+
+def read(file: File) -> dict[str, Any]:
+    """A file of recordings."""
+    return json.loads(gzip.decompress(file.read_bytes()))
+
+
+def write(file: File, document: dict[str, Any]) -> None:
+    text = json.dumps(document, separators=(",", ":"))
+    file.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def version() -> str:
+    """Of the running kernel, such as "6.18"."""
+    return ".".join(os.uname().release.split(".")[:2])
 
 
 def measure(case: Case, duration: float | None = None, seed: int = 1) -> dict[str, Any]:
@@ -58,34 +73,42 @@ def measure(case: Case, duration: float | None = None, seed: int = 1) -> dict[st
         )
     finally:
         path.close()
-    late = 1e3 * path.late
     dropped = path.log["fate"] >= FULL
     flows = []
     for k in range(len(case.controls)):
-        samples = rows[rows[:, 1] == k]
-        columns = dict(zip(hosts.FIELDS, samples[:, 2:].T, strict=True))
-        flows.append(
-            {
-                "time": since_before(1e3 * (samples[:, 0] - begin)),
-                "cwnd": whole(columns["cwnd"]),
-                "rtt": whole(columns["rtt"] / 100),
-                "delivered": since_before(columns["delivered"]),
-                "drops": whole(
-                    1e3 * (path.log["time"][dropped & (path.log["connection"] == k)] - begin)
-                ),
-            }
-        )
+        drops = path.log["time"][dropped & (path.log["connection"] == k)]
+        flows.append({**samples(rows, k, begin), "drops": whole(1e3 * (drops - begin))})
     of_writes = (
         []
         if case.writes is None
         else [in_time(rows_of_writes, begin) for rows_of_writes in written]
     )
     return {
+        **lateness(path),
+        "flows": flows,
+        **({"written": of_writes} if of_writes else {}),
+    }
+
+
+def samples(rows: np.ndarray, k: int, begin: float) -> dict[str, list[int]]:
+    """The lists of `measure` that `hosts.run` samples, for connection `k`."""
+    of_connection = rows[rows[:, 1] == k]
+    columns = dict(zip(hosts.FIELDS, of_connection[:, 2:].T, strict=True))
+    return {
+        "time": since_before(1e3 * (of_connection[:, 0] - begin)),
+        "cwnd": whole(columns["cwnd"]),
+        "rtt": whole(columns["rtt"] / 100),
+        "delivered": since_before(columns["delivered"]),
+    }
+
+
+def lateness(path: Path) -> dict[str, float]:
+    """The lateness of `measure`."""
+    late = 1e3 * path.late
+    return {
         "late_mean": round(float(late.mean()), 4),
         "late_most": round(float(late.max()), 2),
         "late_share": round(float(np.mean(late > 1e3 * LATE)), 6),
-        "flows": flows,
-        **({"written": of_writes} if of_writes else {}),
     }
 
 
@@ -118,7 +141,11 @@ def is_good(run: dict[str, Any]) -> bool:
 
 
 def record(
-    case: Case, duration: float | None = None, tries: int = TRIES, seed: int = 1
+    case: Case,
+    duration: float | None = None,
+    tries: int = TRIES,
+    seed: int = 1,
+    measure: Callable[[Case, float | None, int], dict[str, Any]] = measure,
 ) -> dict[str, Any]:
     """The first run accepted by `is_good`, or the one of `tries` with the least lateness."""
     runs: list[dict[str, Any]] = []
@@ -140,12 +167,11 @@ def main(names: Sequence[str]) -> None:
     for name in controls:
         if name not in hosts.available():
             raise SystemExit(f"cannot record: this kernel has no {name}")
-    version = ".".join(os.uname().release.split(".")[:2])
     for file, cases in FILES.items():
-        recorded: dict[str, Any] = {"kernel": version, "runs": {}}
+        recorded: dict[str, Any] = {"kernel": version(), "runs": {}}
         if names and file.exists():
-            recorded = json.loads(gzip.decompress(file.read_bytes()))
-            if recorded["kernel"] != version:
+            recorded = read(file)
+            if recorded["kernel"] != version():
                 raise SystemExit(f"cannot add to the data: it is of Linux {recorded['kernel']}")
         for name in [name for name in names or cases if name in cases]:
             seeds = range(1, cases[name].runs + 1)
@@ -153,8 +179,7 @@ def main(names: Sequence[str]) -> None:
             for run in recorded["runs"][name]:
                 late = f"late by {run['late_mean']} ms, at most {run['late_most']}"
                 print(f"{name}: {late}", flush=True)
-            text = json.dumps(recorded, separators=(",", ":"))
-            file.write_bytes(gzip.compress(text.encode(), mtime=0))
+            write(file, recorded)
 
 
 if __name__ == "__main__":

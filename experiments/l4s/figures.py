@@ -34,32 +34,24 @@ def curve(
         label = name if model == "packet" else None
         charts.curve(ax, places, line, model, label, color=colour, marker=marker)
     printed = published_numbers.of("l4s").printed(item)
-    points = [
-        (x, printed[row, column(buffer)]) for x, buffer in zip(places, s.BUFFERS, strict=True)
-    ]
-    for x, value in points:
+    ring = {**RING, "mec": colour, "marker": marker, "label": "_"}
+    for x, buffer in zip(places, s.BUFFERS, strict=True):
+        value = printed[row, column(buffer)]
         if value is not None:
-            ring = {**RING, "mec": colour, "marker": marker, "label": "_"}
             charts.published(ax, [x], [value], **ring)
     ax.set_xticks(places, [f"{buffer:g}" for buffer in s.BUFFERS])
 
 
 def chart_throughputs(cells: Mapping[str, Cells]) -> Figure:
     """Prague's throughput beside each rival, a panel for each bottleneck."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(2, 3, sharex=True, sharey=True, figsize=(plots.WIDTH, 4.6))
+    with charts.panels(2, 3, sharex=True, sharey=True, height=4.6) as (figure, axes):
         for k, (ax, bottleneck) in enumerate(zip(axes.flat, s.BOTTLENECKS, strict=True)):
             for rival, look in LOOKS.items():
                 row = f"{bottleneck}, {rival}"
                 curve(ax, "throughput", row, cells, f"beside {rival}", look)
             charts.title(ax, k, bottleneck)
             ax.set_ylim(0, 100)
-        for ax in axes[-1]:
-            ax.set_xlabel("Buffer (BDP)")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("Prague (Mb/s)")
+        charts.outer_labels(axes, "Buffer (BDP)", "Prague (Mb/s)")
         charts.name_models(axes[0, 0])
         charts.published(axes[0, 0], [], [], **RING)
         charts.legend_above(figure, [axes[0, 0]], 3)
@@ -68,10 +60,7 @@ def chart_throughputs(cells: Mapping[str, Cells]) -> Figure:
 
 def chart_delays(cells: Mapping[str, Cells]) -> Figure:
     """Queueing delay of Prague beside CUBIC, on a log scale."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.55))
+    with charts.panels(width=0.72, height=plots.WIDTH * 0.55) as (figure, ax):
         for k, bottleneck in enumerate(s.BOTTLENECKS):
             look = (plots.PALETTE[k], "os^vDp"[k])
             curve(ax, "delay", bottleneck, cells, bottleneck, look)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from experiments import testbeds
 from experiments.pam25 import causes, figures, tables
@@ -26,22 +25,12 @@ def reproduce(options: argparse.Namespace) -> None:
     if options.item == "traced":
         testbeds.show({"traced": causes.rows()}, options.json)
         return
-    item, accepted = tables.ITEM, tables.everything()
-    results: dict[testbeds.Key, tuple[float, ...]] = {}
-    for model in models:
-        new, cost = testbeds.simulated(
-            item.cells(), model, item.seeds[model], of=tables.of_mixture, title="PAM 2025"
-        )
-        print(f"{model}: {cost:.5f} CPU s per simulated second", file=sys.stderr)
-        results |= new
+    numbers = testbeds.renewed(
+        tables.ITEM, models, options.accept, of=tables.of_mixture, title="PAM 2025"
+    )
     if options.accept:
-        testbeds.store(item, {**accepted, **results})
-        print(f"wrote {item.file}", file=sys.stderr)
         tables.renew_page()
         print(f"wrote {tables.PAGE}", file=sys.stderr)
-    else:
-        testbeds.show_changes(testbeds.moved(results, accepted), item.file)
-    numbers: dict[Any, Any] = {**accepted, **results}
     testbeds.show({"shares": tables.summary(numbers)}, options.json)
     if options.figures:
         drawn = {name: draw(numbers) for name, draw in figures.DRAW.items()}

@@ -45,12 +45,8 @@ def _panel(ax: Axes, numbers: Numbers, cells: list[Mixture]) -> None:
 def _grid(numbers: Numbers, rows: dict[str, tuple[int, int, str]], bottlenecks: tuple[str, ...],
           height: float) -> Figure:  # fmt: skip
     """A row of panels for each mixture, a column for each bottleneck."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(
-            len(rows), len(bottlenecks), sharex=True, sharey=True, figsize=(plots.WIDTH, height)
-        )
+    drawing = charts.panels(len(rows), len(bottlenecks), sharex=True, sharey=True, height=height)
+    with drawing as (figure, axes):
         for line, (name, (n, m, rival)) in zip(axes, rows.items(), strict=True):
             for ax, bottleneck in zip(line, bottlenecks, strict=True):
                 ax.axhline(100 * n / (n + m), color=plots.GREY, lw=0.8)

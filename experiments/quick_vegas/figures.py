@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 def draw_basic(runs: Mapping[str, Runs]) -> Figure:
     """Figures 2 and 3: window, queue and throughput over time."""
-    with plots.style():
-        figure, axes = _panels("Window (packets)", "Queue (packets)", "Throughput (Mb/s)")
+    labels = ("Window (packets)", "Queue (packets)", "Throughput (Mb/s)")
+    with charts.panels(3, 1, sharex=True, height=1.65 * 3 + 0.3) as (figure, axes):
+        for ax, label in zip(axes, labels, strict=True):
+            ax.set_ylabel(label)
+        axes[-1].set_xlabel("Time (s)")
+        figure.align_ylabels(axes)
         for model, of_model in runs.items():
             run = of_model[0.0]
             kind = str(run.data["controller"].values[0])
@@ -60,11 +64,9 @@ def _mark_published(axes: Sequence[Axes], kind: str) -> None:
 
 def chart_convergence(cells: Mapping[str, Cells]) -> Figure:
     """Figures 4 to 6: convergence time against the bandwidth-delay product, on log scales."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import ScalarFormatter
 
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.44))
+    with charts.panels(width=0.62, height=plots.WIDTH * 0.44) as (figure, ax):
         for model, of_model in cells.items():
             for controller in s.VEGAS_KIND:
                 colour, marker = plots.look(controller)
@@ -89,13 +91,9 @@ def draw_queues(runs: Mapping[str, Runs]) -> Figure:
     Each model has its own column, because overlapping sawtooth curves are not readable. Rings are
     the published largest queues.
     """
-    import matplotlib.pyplot as plt
-
     printed = published_numbers.of("quick_vegas").printed("figure_7")
-    with plots.style():
-        figure, axes = plt.subplots(
-            3, len(runs), sharex=True, sharey=True, squeeze=False, figsize=(plots.WIDTH, 5.2)
-        )
+    drawing = charts.panels(3, len(runs), sharex=True, sharey=True, squeeze=False, height=5.2)
+    with drawing as (figure, axes):
         for column, (model, of_model) in zip(axes.T, runs.items(), strict=True):
             for k, (ax, (controller, name)) in enumerate(zip(column, s.NAMES.items(), strict=True)):
                 run, look = of_model[controller, 0], charts.of_model(controller, model)
@@ -108,9 +106,7 @@ def draw_queues(runs: Mapping[str, Runs]) -> Figure:
                 ax.axhline(1250, color=plots.GREY, lw=0.7, ls=":", zorder=0)
                 ax.set(xlim=(0, 500), ylim=(0, 1300))
                 charts.title(ax, k, f"{name}, {look['label']}")
-            column[-1].set_xlabel("Time (s)")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("Queue (packets)")
+        charts.outer_labels(axes, "Time (s)", "Queue (packets)")
         figure.align_ylabels(axes[:, 0])
     return figure
 
@@ -121,8 +117,6 @@ def draw_ramps(runs: Mapping[str, Runs]) -> Figure:
     Dashed: with an empty queue Vegas adds 1 packet in each RTT R. Quick Vegas adds beta, 2 beta, 3
     beta ... in every other RTT: beta (t / 2R)^2 / 2 packets in the time t.
     """
-    import matplotlib.pyplot as plt
-
     rtt, beta = 0.1, s.THRESHOLDS["beta"]
     forms = {
         "vegas": lambda far: rtt * far,
@@ -131,8 +125,7 @@ def draw_ramps(runs: Mapping[str, Runs]) -> Figure:
     sizes = s.BDPS[1:]
     far = np.array(sizes) / 16e3  # half of it, in packets of 8 kb
     dashed: dict[str, Any] = {"color": plots.BLACK, "lw": 0.9, "ls": plots.DASHES[1]}
-    with plots.style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.38) as (figure, (left, right)):
         for kind, form in forms.items():
             colour, marker = plots.look(kind)
             of_kind = [runs["fluid"][kind, bdp] for bdp in sizes]
@@ -151,15 +144,3 @@ def draw_ramps(runs: Mapping[str, Runs]) -> Figure:
         left.plot([], [], **dashed, label="closed form")
         charts.legend_above(figure, [left])
     return figure
-
-
-def _panels(*labels: str) -> tuple[Figure, Sequence[Axes]]:
-    import matplotlib.pyplot as plt
-
-    rows = len(labels)
-    figure, axes = plt.subplots(rows, 1, sharex=True, figsize=(plots.WIDTH, 1.65 * rows + 0.3))
-    for ax, label in zip(axes, labels, strict=True):
-        ax.set_ylabel(label)
-    axes[-1].set_xlabel("Time (s)")
-    figure.align_ylabels(axes)
-    return figure, axes

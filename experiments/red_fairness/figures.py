@@ -130,14 +130,11 @@ def window(ax: Axes, runs: Mapping[str, tc.Run]) -> None:
 
 def grid(panels: Sequence[tuple[str, Panel, Mapping[str, tc.Run]]], columns: int = 2) -> Figure:
     """Draw panels with titles "(a) ...", with a common vertical scale per row and one legend."""
-    import matplotlib.pyplot as plt
-
     rows = -(-len(panels) // columns)
-    with plots.style():
-        figure, axes = plt.subplots(
-            rows, columns, sharex=True, sharey="row", squeeze=False,
-            figsize=(plots.WIDTH, 1.55 * rows + 0.5),
-        )  # fmt: skip
+    drawing = charts.panels(
+        rows, columns, sharex=True, sharey="row", squeeze=False, height=1.55 * rows + 0.5
+    )
+    with drawing as (figure, axes):
         for k, (ax, (title, panel, runs)) in enumerate(zip(axes.flat, panels, strict=True)):
             panel(ax, runs)
             charts.title(ax, k, title)
@@ -210,14 +207,10 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
         columns: its columns, with a letter for each flow as in `scenarios.KINDS`.
         values: the table's numbers by model.
     """
-    import matplotlib.pyplot as plt
-
     printed = published_numbers.of("red_fairness").printed(item)
     rows = -(-len(columns) // 2)
-    with plots.style():
-        figure, axes = plt.subplots(
-            rows, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, 1.55 * rows + 0.5)
-        )
+    drawing = charts.panels(rows, 2, sharex=True, sharey=True, height=1.55 * rows + 0.5)
+    with drawing as (figure, axes):
         for k, (ax, (column, letters)) in enumerate(zip(axes.flat, columns.items(), strict=True)):
             flows = [row for row, name in printed if name == column and row[-1].isdigit()]
             _shares(ax, letters, [printed[row, column] for row in flows], {
@@ -225,10 +218,7 @@ def chart_shares(item: str, columns: Mapping[str, str], values: Mapping[str, Cel
             })  # fmt: skip
             charts.title(ax, k, _in_words(column))
             ax.set_xticks(range(1, len(flows) + 1))
-            if k % 2 == 0:
-                ax.set_ylabel("Share of total")
-        for ax in axes[-1]:
-            ax.set_xlabel("Flow")
+        charts.outer_labels(axes, "Flow", "Share of total")
         axes.flat[0].set_ylim(bottom=0)
         charts.legend_above(figure, axes.flat[:1])
     return figure
@@ -257,12 +247,9 @@ def _shares(
 
 def draw_drop_probability(runs: Mapping[str, Runs]) -> Figure:
     """Figure 3.2: drop probability against the average queue, for the RED of Table 4.1."""
-    import matplotlib.pyplot as plt
-
     low, high = s.TABLES["table_4_1"].thresholds
     average = np.linspace(0, 2.2 * high, 1000)
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.4))
+    with charts.panels(width=0.62, height=plots.WIDTH * 0.4) as (figure, ax):
         for gentle, label, look in (
             (False, "the thesis", {"color": plots.BLACK}),
             (True, "gentle, as in its simulator", {"color": plots.BLUE, "ls": plots.DASHES[1]}),

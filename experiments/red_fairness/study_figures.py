@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
     """Throughput of both flows against the varied parameter, with ranges over seeds."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
+    with charts.panels(width=0.62, height=plots.WIDTH * 0.42) as (figure, ax):
         for model, of_model in numbers.items():
             columns = list(dict.fromkeys(column for _, column in of_model))
             values = [float(column.split(" = ")[1]) for column in columns]
@@ -39,19 +36,13 @@ def chart_pairs(first: str, label: str, numbers: Mapping[str, Cells]) -> Figure:
 
 def chart_family(values: Mapping[str, Cells]) -> Figure:
     """Bars for each variant and buffer; a ratio of 1 is Reno's throughput."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.4))
+    with charts.panels(width=0.75, height=plots.WIDTH * 0.4) as (figure, ax):
         for k, (room, colour) in enumerate(zip(studies.ROOMS, plots.PALETTE, strict=False)):
             places = np.arange(len(studies.FAMILY)) + 0.25 * (k - 1)
-            column = f"buffer {room}"
-            cells = [values["packet"][kind, column] for kind in studies.FAMILY]
             look = {"color": colour, "alpha": 0.8, "label": f"buffer of {room} packets"}
-            charts.bars(ax, places, cells, 0.22, **look)
-            if "fluid" in values:
-                fluid = [values["fluid"][kind, column].value for kind in studies.FAMILY]
-                charts.dashes(ax, places, fluid, 9)
+            for model, of_model in values.items():
+                cells = [of_model[kind, f"buffer {room}"] for kind in studies.FAMILY]
+                charts.bars(ax, places, cells, 0.22, model, 9, **look)
         ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
         ax.set_xticks(range(len(studies.FAMILY)), ["Vegas", "NewVegas", "Vegas-A", "Vegas+"])
         ax.set_ylabel("Throughput / Reno's")
@@ -61,20 +52,15 @@ def chart_family(values: Mapping[str, Cells]) -> Figure:
 
 def chart_recovery(values: Mapping[str, Cells]) -> Figure:
     """Drop-tail and RED with both loss recoveries; a ratio of 1 is Reno's throughput."""
-    import matplotlib.pyplot as plt
-
     mixes = [mix for mixes in studies.SHARED.values() for mix in mixes]
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
+    with charts.panels(1, 2, sharey=True, height=plots.WIDTH * 0.4) as (figure, axes):
         for number, (ax, row) in enumerate(zip(axes, studies.RECOVERED, strict=True)):
             for k, (queue, colour) in enumerate(zip(s.QUEUES, plots.PALETTE, strict=False)):
                 places = np.arange(len(mixes)) + 0.4 * (k - 0.5)
-                columns = [f"{queue} {mix}" for mix in mixes]
                 look = {"color": colour, "alpha": 0.8, "label": queue}
-                charts.bars(ax, places, [values["packet"][row, c] for c in columns], 0.36, **look)
-                if "fluid" in values:
-                    fluid = [values["fluid"][row, column].value for column in columns]
-                    charts.dashes(ax, places, fluid, 9)
+                for model, of_model in values.items():
+                    cells = [of_model[row, f"{queue} {mix}"] for mix in mixes]
+                    charts.bars(ax, places, cells, 0.36, model, 9, **look)
             ax.axhline(1, color=plots.GREY, lw=0.8, ls=":")
             charts.title(ax, number, row)
             words = [charts.flows_in_words(mix, s.KINDS) for mix in mixes]
@@ -86,10 +72,7 @@ def chart_recovery(values: Mapping[str, Cells]) -> Figure:
 
 def chart_estimator(cells: Mapping[str, Cells]) -> Figure:
     """Estimated against true number, and the estimate over time while flows join (Table 4.3)."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.4))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.4) as (figure, (left, right)):
         for model, of_model in cells.items():
             for row, colour in zip(
                 studies.CROWDS, (plots.BLUE, plots.VERMILION, plots.GREEN), strict=True
@@ -130,11 +113,8 @@ def draw_limit(runs: Mapping[str, Runs]) -> Figure:
     Dots are runs of the fluid model after 20 s, over seeds. The dashed line is the equilibrium of
     its smooth limit, where there is one. The thesis chooses 30 and 40 packets.
     """
-    import matplotlib.pyplot as plt
-
     lowers = np.array(studies.LOWER_THRESHOLDS)
-    with plots.style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.38) as (figure, (left, right)):
         for (lower, _), run in runs["fluid"].items():
             rates = run.goodput(20).values
             look: dict[str, Any] = {"color": plots.BLUE, "ms": 4, "alpha": 0.6}

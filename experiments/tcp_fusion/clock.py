@@ -5,7 +5,6 @@ the TCP timer granularity", and sets D_min to 4 ms.
 """
 
 import math
-from dataclasses import replace
 
 from tcpcc.controllers.areno import areno
 from tcpcc.controllers.areno import on_ack as areno_on_ack
@@ -47,18 +46,16 @@ def on_loss_of_areno(s, p, ack):
 
 
 CLOCKED = {
-    "Fusion, 4 ms clock": replace(
-        fusion,
+    "Fusion, 4 ms clock": fusion.variant(
         name="fusion_clock",
         on_ack=on_ack_of_fusion,
         on_loss=on_loss_of_fusion,
-        params={**fusion.params, **TICK},
+        params=TICK,
     ),
-    "ARENO, 4 ms clock": replace(
-        areno,
+    "ARENO, 4 ms clock": areno.variant(
         name="areno_clock",
         on_ack=on_ack_of_areno,
         on_loss=on_loss_of_areno,
-        params={**areno.params, **TICK},
+        params=TICK,
     ),
 }

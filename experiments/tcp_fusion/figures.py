@@ -37,8 +37,6 @@ COLOURS, MARKERS = (
 
 
 def draw_1(runs: Mapping[str, Runs]) -> Figure:
-    import matplotlib.pyplot as plt
-
     ratios = np.linspace(1, 4, 301)
     looks = {
         "Reno": (COLOURS["Reno"], "-"),
@@ -47,8 +45,7 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
         "ARENO, 2": (COLOURS["ARENO"], "-"),
         "Fusion": (COLOURS["Fusion"], plots.DASHES[1]),
     }
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.45))
+    with charts.panels(width=0.75, height=plots.WIDTH * 0.45) as (figure, ax):
         for row, (controller, congested) in t.CURVES.items():
             colour, dashes = looks[row]
             label = row if "," not in row else f"{row.replace(', ', ', congested at ')} RTTmin"
@@ -69,12 +66,8 @@ def draw_1(runs: Mapping[str, Runs]) -> Figure:
 
 
 def draw_2(runs: Mapping[str, Runs]) -> Figure:
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(
-            2, 1, sharex=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5), height_ratios=(2, 1)
-        )
+    drawing = charts.panels(2, 1, sharex=True, height=plots.WIDTH * 0.5, height_ratios=(2, 1))
+    with drawing as (figure, axes):
         for model, of_model in runs.items():
             data = of_model["half"].data
             times = data["time"].values
@@ -100,10 +93,7 @@ def draw_band(runs: Mapping[str, Runs]) -> Figure:
     the band the window grows fast, in it the window rests, until the Reno window overtakes it.
     Until 10 s half of the link is taken.
     """
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.36))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.36) as (figure, axes):
         for k, (ax, (name, rate)) in enumerate(zip(axes, s.BAND_RATES.items(), strict=True)):
             run = runs["fluid"][name]
             base, packets = float(run.data["base_rtt"][0]), rate / (8 * s.PACKET)
@@ -150,11 +140,8 @@ def loss_cells(cells: Cells, row: str) -> list[Measured]:
 
 def draw_4(numbers: Numbers) -> Figure:
     """Figure 4: goodput of one flow on a linear scale, as in the paper, and on a log scale."""
-    import matplotlib.pyplot as plt
-
     losses = np.array(list(s.LOSSES.values()))
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.42))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.42) as (figure, axes):
         for model, cells in numbers.items():
             for ax in axes:
                 for variant in s.VARIANTS:
@@ -176,13 +163,8 @@ def draw_4(numbers: Numbers) -> Figure:
 
 def draw_lossy(variants: Sequence[str], numbers: Numbers) -> Figure:
     """Figures 5 and 6: a panel for each variant that shares the link with Reno."""
-    import matplotlib.pyplot as plt
-
     losses = list(s.LOSSES.values())
-    with plots.style():
-        figure, axes = plt.subplots(
-            1, len(variants), sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.38)
-        )
+    with charts.panels(1, len(variants), sharey=True, height=plots.WIDTH * 0.38) as (figure, axes):
         for k, (ax, variant) in enumerate(zip(axes, variants, strict=True)):
             for model, cells in numbers.items():
                 line(ax, losses, loss_cells(cells, variant), variant, model)
@@ -202,14 +184,16 @@ def draw_8(runs: Mapping[str, Runs]) -> Figure:
 
     Six lines in one panel would not be readable.
     """
-    import matplotlib.pyplot as plt
-
     variants = [v for v in s.VARIANTS if v != "Reno"]
-    with plots.style():
-        figure, axes = plt.subplots(
-            len(variants), len(runs), sharex=True, sharey=True, squeeze=False,
-            figsize=(plots.WIDTH, 1.05 * len(variants) + 0.6),
-        )  # fmt: skip
+    drawing = charts.panels(
+        len(variants),
+        len(runs),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        height=1.05 * len(variants) + 0.6,
+    )
+    with drawing as (figure, axes):
         for column, (model, of_model) in zip(axes.T, runs.items(), strict=True):
             for k, (ax, variant) in enumerate(zip(column, variants, strict=True)):
                 run = of_model[(variant,), 1]
@@ -221,10 +205,8 @@ def draw_8(runs: Mapping[str, Runs]) -> Figure:
                     )  # fmt: skip
                 charts.title(ax, k, f"{variant}, {look['label']}")
                 ax.set(xlim=(0, run.duration))
-            column[-1].set_xlabel("Time (s)")
         axes[0, 0].set_ylim(bottom=0)
-        for ax in axes[:, 0]:
-            ax.set_ylabel("Window")
+        charts.outer_labels(axes, "Time (s)", "Window")
         charts.legend_above(figure, axes.flat)
     return figure
 
@@ -234,11 +216,8 @@ def draw_8(runs: Mapping[str, Runs]) -> Figure:
 
 def draw_9(numbers: Numbers) -> Figure:
     """Figure 9: throughput ratio by variant, as points on a log scale because ranges are wide."""
-    import matplotlib.pyplot as plt
-
     shades = (plots.SKY, plots.BLUE, plots.BLACK)
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.8, plots.WIDTH * 0.4))
+    with charts.panels(width=0.8, height=plots.WIDTH * 0.4) as (figure, ax):
         places = np.arange(len(s.VARIANTS))
         for model, cells in numbers.items():
             for k, longer in enumerate(s.LONGER):
@@ -278,19 +257,13 @@ def pairs_of_bars(ax: Axes, numbers: Numbers, variants: Sequence[str], column: s
             (0.2, "Reno beside ", {"color": COLOURS["Reno"], "label": "Reno beside the variant"}),
         ):
             values = [cells[prefix + v, column] for v in variants]
-            if model == "packet":
-                hatch = {"hatch": "....", "ec": "white", "lw": 0} if prefix else {}
-                charts.bars(ax, places + shift, values, 0.36, alpha=0.8, **look, **hatch)
-            else:
-                charts.dashes(ax, places + shift, [v.value for v in values], 9)
+            hatch = {"hatch": "....", "ec": "white", "lw": 0} if prefix else {}
+            charts.bars(ax, places + shift, values, 0.36, model, 9, alpha=0.8, **look, **hatch)
     ax.set_xticks(places, variants)
 
 
 def draw_10(numbers: Numbers) -> Figure:
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.36))
+    with charts.panels(width=0.75, height=plots.WIDTH * 0.36) as (figure, ax):
         pairs_of_bars(ax, numbers, list(s.VARIANTS), "Route 2")
         ax.set_ylabel("Goodput (Mb/s)")
         charts.legend_above(figure, [ax])
@@ -299,18 +272,12 @@ def draw_10(numbers: Numbers) -> Figure:
 
 def draw_11(numbers: Numbers) -> Figure:
     """Figure 11: shares of the link, a panel for each rate."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(
-            2, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.6)
-        )
+    with charts.panels(2, 2, sharex=True, sharey=True, height=plots.WIDTH * 0.6) as (figure, axes):
         for k, (ax, rate) in enumerate(zip(axes.flat, s.RATES, strict=True)):
             pairs_of_bars(ax, numbers, s.SIMULATED_VARIANTS, rate)
             charts.title(ax, k, rate)
             ax.tick_params(axis="x", labelrotation=35)
-        for ax in axes[:, 0]:
-            ax.set_ylabel("Share of the link")
+        charts.outer_labels(axes, y="Share of the link")
         charts.legend_above(figure, axes.flat, 3)
     return figure
 
@@ -320,8 +287,6 @@ def draw_13(numbers: Numbers) -> Figure:
 
     The left bar of a variant is packets, the right, hatched bar is fluid.
     """
-    import matplotlib.pyplot as plt
-
     shades = (("0.3", "0.55", "0.8"), ("#A23B00", "#E0722A", "#F6B98B"))
     colours, labels = {}, {}
     for kind, of_kind in (("Variant", shades[0]), ("Reno", shades[1])):
@@ -330,8 +295,7 @@ def draw_13(numbers: Numbers) -> Figure:
             labels[f"{kind}{hops}"] = (
                 f"{kind.lower() if kind == 'Variant' else kind}, {hops} hop{'s' * (hops > 1)}"
             )
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.48))
+    with charts.panels(1, 2, sharey=True, height=plots.WIDTH * 0.48) as (figure, axes):
         places = np.arange(len(s.SIMULATED_VARIANTS))
         for k, (ax, reverse) in enumerate(zip(axes, s.TRAFFIC, strict=True)):
             for model, cells in numbers.items():
@@ -359,11 +323,8 @@ def draw_13(numbers: Numbers) -> Figure:
 
 def draw_models(numbers: Numbers) -> Figure:
     """Every variant: goodput with random loss, and share of the goodput with a Reno flow."""
-    import matplotlib.pyplot as plt
-
     places = np.arange(len(s.FAMILY))[::-1]
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.62))
+    with charts.panels(1, 2, sharey=True, height=plots.WIDTH * 0.62) as (figure, axes):
         for ax, what in zip(axes, ("loss 1e-4", "beside Reno"), strict=True):
             for model, of_model in numbers.items():
                 of_what = [of_model[v, what] for v in s.FAMILY]
@@ -389,12 +350,9 @@ def draw_models(numbers: Numbers) -> Figure:
 
 def draw_table_1(numbers: Numbers) -> Figure:
     """Table 1: share of the first flow of each pair, with the published share and its tolerance."""
-    import matplotlib.pyplot as plt
-
     printed = t.printed_shares()
     places = np.arange(len(printed))[::-1]
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, plots.WIDTH * 0.75))
+    with charts.panels(width=0.75, height=plots.WIDTH * 0.75) as (figure, ax):
         of_paper = np.array(list(printed.values()))
         near = t.share_tolerance()
         ax.barh(places, 2 * near, 0.5, of_paper - near, color="0.9", label="tolerance")

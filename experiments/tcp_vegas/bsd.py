@@ -5,8 +5,6 @@ b = 0. Other versions add half a segment per round trip (a = 1/2), or that and a
 segment for each ACK (b = 1/8).
 """
 
-from dataclasses import replace
-
 from tcpcc.controllers.controller import Param
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import reno
@@ -19,12 +17,10 @@ def on_ack(s, p, ack):
         s.cwnd += p.a * ack.acked / s.cwnd + p.b
 
 
-RENO = replace(
-    reno,
+RENO = reno.variant(
     name="reno_bsd",
     on_ack=on_ack,
     params={
-        **reno.params,
         "a": Param(1.0, "packets per round trip", "linear increase", 0),
         "b": Param(0.0, "packets", "increase for each ACK", 0),
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,26 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LABELS = {
+    "throughput": "Throughput (KB/s)",
+    "retransmissions": "Retransmitted (KB)",
+    "coarse timeouts": "Coarse timeouts",
+    "queue": "Mean queue (packets)",
+}
+"""Titles of panels, by row."""
+
 COLOURS = {
     "Reno": plots.VERMILION,
     "Vegas": plots.BLUE,
     "Vegas-1,3": plots.BLUE,
     "Vegas-2,4": plots.PURPLE,
 }
-
-
-def _rows(heights: Sequence[float], columns: int = 1) -> tuple[Figure, np.ndarray]:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(
-        len(heights),
-        columns,
-        sharex="col",
-        sharey="row",
-        squeeze=False,
-        height_ratios=heights,
-        figsize=(plots.WIDTH, 1.3 * sum(heights) + 0.5),
-    )
 
 
 def _kilobytes(packets: Any) -> Any:
@@ -156,8 +150,11 @@ def _tell(figure: Figure, run: tc.Run, printed: float | None = None) -> None:
 def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
     """Figure 11: the first 2.5 s of Vegas and Vegas*; window and queue also in the fluid model."""
     of_model = runs.get("packet") or runs["fluid"]
-    with plots.style():
-        figure, axes = _rows([1.6, 1, 1], 2)
+    heights = (1.6, 1, 1)
+    drawing = charts.panels(
+        3, 2, sharex="col", sharey="row", height_ratios=heights, height=1.3 * sum(heights) + 0.5
+    )
+    with drawing as (figure, axes):
         for k, ((name, seed), run) in enumerate(of_model.items()):
             column = axes[:, k]
             _windows(column[0], run)
@@ -176,38 +173,26 @@ def draw_start_up(runs: Mapping[str, Runs]) -> Figure:
 
 def chart_predecessors(values: Mapping[str, Cells]) -> Figure:
     """Predecessors of Vegas (section III-B): throughput, retransmissions and queue with 1 MB."""
-    import matplotlib.pyplot as plt
-
     at = np.arange(len(s.PREDECESSORS))
-    with plots.style():
-        figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.4))
-        panels = ("throughput", "retransmissions", "queue")
-        labels = ("Throughput (KB/s)", "Retransmitted (KB)", "Mean queue (packets)")
-        for k, (ax, row, label) in enumerate(zip(axes, panels, labels, strict=True)):
+    with charts.panels(1, 3, height=2.4) as (figure, axes):
+        rows = ("throughput", "retransmissions", "queue")
+        for k, (ax, row) in enumerate(zip(axes, rows, strict=True)):
             for model, numbers in values.items():
                 cells = [numbers[row, kind] for kind in s.PREDECESSORS]
-                if model == "packet":
-                    charts.bars(ax, at, cells, 0.65, color=plots.SKY, label="packets")
-                else:
-                    charts.dashes(ax, at, [c.value for c in cells], 11)
+                charts.bars(ax, at, cells, 0.65, model, 11, color=plots.SKY, label="packets")
             names = [kind.split("-1")[0] for kind in s.PREDECESSORS]
             ax.set_xticks(at, names, rotation=40, ha="right")
-            charts.title(ax, k, label)
+            charts.title(ax, k, LABELS[row])
         charts.legend_above(figure, axes)
     return figure
 
 
 def chart_pairs(values: Mapping[str, Cells]) -> Figure:
     """Table III: throughput and retransmissions of both transfers, with the published numbers."""
-    import matplotlib.pyplot as plt
-
-    from experiments import published_numbers
-
     printed = published_numbers.of("tcp_vegas").printed("table_3")
     columns = [t.column(*pair) for pair in s.PAIRS]
     at = np.arange(len(columns))
-    with plots.style():
-        figure, axes = plt.subplots(2, 2, sharex=True, figsize=(plots.WIDTH, 3.9))
+    with charts.panels(2, 2, sharex=True, height=3.9) as (figure, axes):
         rows = (("throughput", "KB/s"), ("retransmissions", "KB retransmitted"))
         for line, (row, label) in zip(axes, rows, strict=True):
             for k, (ax, size) in enumerate(zip(line, ("300 KB", "1 MB"), strict=True)):
@@ -218,10 +203,7 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
                 )  # fmt: skip
                 for model, numbers in values.items():
                     cells = [numbers[key, c] for c in columns]
-                    if model == "packet":
-                        charts.bars(ax, at, cells, 0.6, color=plots.SKY, label="packets")
-                    else:
-                        charts.dashes(ax, at, [c.value for c in cells], 13)
+                    charts.bars(ax, at, cells, 0.6, model, 13, color=plots.SKY, label="packets")
                 ax.set_xticks(at, columns)
                 charts.title(ax, k + 2 * (row != "throughput"), f"{size}, {label}")
         charts.legend_above(figure, axes.flat)
@@ -230,21 +212,11 @@ def chart_pairs(values: Mapping[str, Cells]) -> Figure:
 
 def chart_transfers(values: Mapping[str, Cells]) -> Figure:
     """Table IV: throughput, retransmissions and timeouts, with the published numbers."""
-    import matplotlib.pyplot as plt
-
-    from experiments import published_numbers
-
     printed = published_numbers.of("tcp_vegas").printed("table_4")
     numbers = values["packet"]
     at = np.arange(len(s.TABLE))
-    with plots.style():
-        figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.3))
-        rows = {
-            "throughput": "Throughput (KB/s)",
-            "retransmissions": "Retransmitted (KB)",
-            "coarse timeouts": "Coarse timeouts",
-        }
-        for k, (ax, (row, label)) in enumerate(zip(axes, rows.items(), strict=True)):
+    with charts.panels(1, 3, height=2.3) as (figure, axes):
+        for k, (ax, row) in enumerate(zip(axes, t.OF_TRANSFER, strict=True)):
             cells = [numbers[row, kind] for kind in s.TABLE]
             colours = [COLOURS[kind] for kind in s.TABLE]
             ax.bar(at, [c.value for c in cells], 0.6, color=colours, alpha=0.75)
@@ -255,27 +227,17 @@ def chart_transfers(values: Mapping[str, Cells]) -> Figure:
                 color=plots.BLACK, label="published",
             )  # fmt: skip
             ax.set_xticks(at, s.TABLE)
-            charts.title(ax, k, label)
+            charts.title(ax, k, LABELS[row])
         charts.legend_above(figure, axes)
     return figure
 
 
 def chart_loads(values: Mapping[str, Cells]) -> Figure:
     """Table IV against the load; published numbers are at the load chosen to fit its Reno."""
-    import matplotlib.pyplot as plt
-
-    from experiments import published_numbers
-
     printed = published_numbers.of("tcp_vegas").printed("table_4")
     numbers = values["packet"]
-    rows = {
-        "throughput": "Throughput (KB/s)",
-        "retransmissions": "Retransmitted (KB)",
-        "coarse timeouts": "Coarse timeouts",
-    }
-    with plots.style():
-        figure, axes = plt.subplots(1, 3, figsize=(plots.WIDTH, 2.4))
-        for k, (ax, (row, label)) in enumerate(zip(axes, rows.items(), strict=True)):
+    with charts.panels(1, 3, height=2.4) as (figure, axes):
+        for k, (ax, row) in enumerate(zip(axes, t.OF_TRANSFER, strict=True)):
             for kind in s.BOTH:
                 cells = [numbers[f"{row} {kind.split('-')[0]}", f"{load}"] for load in s.LOADS]
                 look: dict[str, Any] = {"color": COLOURS[kind], "ms": 3.5}
@@ -288,26 +250,16 @@ def chart_loads(values: Mapping[str, Cells]) -> Figure:
                     label="published" if kind == s.RENO else None, **look,
                 )  # fmt: skip
             ax.set(xlabel="Conversations (1/s)", ylim=(0, None))
-            charts.title(ax, k, label)
+            charts.title(ax, k, LABELS[row])
         charts.legend_above(figure, axes)
     return figure
 
 
 def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
     """Section V-C: throughput and retransmissions against the send buffer."""
-    import matplotlib.pyplot as plt
-
     numbers = values["packet"]
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, figsize=(plots.WIDTH, 2.5))
-        for k, (ax, row, label) in enumerate(
-            zip(
-                axes,
-                ("throughput", "retransmissions"),
-                ("Throughput (KB/s)", "Retransmitted (KB)"),
-                strict=True,
-            )
-        ):
+    with charts.panels(1, 2, height=2.5) as (figure, axes):
+        for k, (ax, row) in enumerate(zip(axes, ("throughput", "retransmissions"), strict=True)):
             for kind in s.BOTH:
                 cells = [numbers[f"{row} {kind}", f"{size} KB"] for size in s.SEND_BUFFERS]
                 ax.errorbar(
@@ -316,22 +268,17 @@ def chart_send_buffers(values: Mapping[str, Cells]) -> Figure:
                 )  # fmt: skip
             ax.set(xlabel="Send buffer (KB)", xlim=(0, 55))
             ax.set_ylim(bottom=0)
-            charts.title(ax, k, label)
+            charts.title(ax, k, LABELS[row])
         charts.legend_above(figure, axes)
     return figure
 
 
 def chart_fairness(values: Mapping[str, Cells]) -> Figure:
     """Jain's index, with the published numbers."""
-    import matplotlib.pyplot as plt
-
-    from experiments import published_numbers
-
     printed = published_numbers.of("tcp_vegas").printed("fairness")
     columns = list(dict.fromkeys(column for _, column in printed))
     at = np.arange(len(columns))
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.75, 2.6))
+    with charts.panels(width=0.75, height=2.6) as (figure, ax):
         for side, kind in ((-0.15, "Reno"), (0.15, "Vegas")):
             for model, numbers in values.items():
                 cells = [numbers[kind, column] for column in columns]
@@ -355,11 +302,8 @@ def draw_equilibrium(runs: Mapping[str, Runs]) -> Figure:
 
     The band is the closed form: each flow keeps alpha to beta packets queued.
     """
-    import matplotlib.pyplot as plt
-
     looks = {1: (plots.BLUE, "o"), 2: (plots.GREEN, "s"), 4: (plots.VERMILION, "^")}
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.62, plots.WIDTH * 0.42))
+    with charts.panels(width=0.62, height=plots.WIDTH * 0.42) as (figure, ax):
         for n, (colour, marker) in looks.items():
             alphas = np.array([alpha for flows, alpha in s.EQUILIBRIA if flows == n])
             of_n = [runs["fluid"][n, alpha] for alpha in alphas]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments import charts
 from experiments.variants.measures import MAIN, MEASURES
 from experiments.variants.networks import NETWORKS
 from experiments.variants.tables import MODELS, Table, distinct, ranks, stored
-from tcpcc import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,15 +48,11 @@ def draw(table: Table | None = None) -> Figure:
     Args:
         table: the means. Default: those stored.
     """
-    import matplotlib.pyplot as plt
-
     entries = distinct(stored() if table is None else table)
     networks = [name for name in NETWORKS if any(key[0] == name for key in entries)]
     order = list(ranks(entries))
-    with plots.style():
-        figure, axes = plt.subplots(
-            1, len(MAIN), sharey=True, figsize=(plots.WIDTH, 1.6 + 0.152 * len(order))
-        )
+    drawing = charts.panels(1, len(MAIN), sharey=True, height=1.6 + 0.152 * len(order))
+    with drawing as (figure, axes):
         for ax, measure in zip(axes, MAIN, strict=True):
             bar = _panel(ax, entries, measure, order, networks)
             _scale(figure, ax, bar, measure)

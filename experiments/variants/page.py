@@ -119,10 +119,10 @@ def cause(table: Table, key: Key, reference_of: Mapping[Key, Reference]) -> tupl
     """
     network, controller, measure = key
     reference = reference_of.get(key)
-    if reference and references.by_windows(table, key, reference):
+    if reference and references.explains(table, key, *reference[:2]):
         both = " and ".join(_entry_text(measure, e) for e in (reference.packet, reference.fluid))  # type: ignore[arg-type]
         return "windows", f"with larger windows: {both}"
-    if reference and references.by_longer_times(table, key, reference):
+    if reference and references.explains(table, key, *reference[2:]):
         entries = (reference.packet_longer, reference.fluid_longer)
         both = " and ".join(_entry_text(measure, e) for e in entries)  # type: ignore[arg-type]
         return "longer", f"with longer random times: {both}"

@@ -82,18 +82,11 @@ def _of(table: Table, key: Key) -> tuple[Entry, Entry]:
     return packet.entries[measure], fluid.entries[measure]
 
 
-def by_windows(table: Table, key: Key, reference: Reference) -> bool:
-    """Whether small windows cause a difference: with larger ones packets agree with fluid."""
-    if reference.packet is None or reference.fluid is None:
+def explains(table: Table, key: Key, packet: Entry | None, fluid: Entry | None) -> bool:
+    """Whether the numbers of a reference show the cause of a difference: they agree."""
+    if packet is None or fluid is None:
         return False
-    return removes(_of(table, key), (reference.packet, reference.fluid), key[2])
-
-
-def by_longer_times(table: Table, key: Key, reference: Reference) -> bool:
-    """Whether phases cause a difference: with longer random times packets agree with fluid."""
-    if reference.packet_longer is None or reference.fluid_longer is None:
-        return False
-    return removes(_of(table, key), (reference.packet_longer, reference.fluid_longer), key[2])
+    return removes(_of(table, key), (packet, fluid), key[2])
 
 
 def simulate(
@@ -117,7 +110,7 @@ def simulate(
     left = [
         key
         for key in chosen
-        if n.NETWORKS[key[0]].queue is None and not by_windows(table, key, references[key])
+        if n.NETWORKS[key[0]].queue is None and not explains(table, key, *references[key][:2])
     ]
     longer = [
         _numbers(left, SEEDS, model, _with_longer_times, progress) for model in ("packet", "fluid")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 import tcpcc as tc
 from experiments import number_store
-from experiments.expected_numbers import ROUNDING, this_platform
+from experiments.expected_numbers import ROUNDING, read_lines, this_platform, write_lines
 from experiments.harness import NAMES
 from experiments.published_numbers import DATA
 from experiments.records import MODELS
@@ -326,21 +325,21 @@ def accept(lines: Iterable[Line], folder: Path = DATA) -> list[Path]:
         }
         for key, row in summary(every).items()
     ]
-    _write(folder / FILE.name, [*KEY, "seeds", *columns, "refused"], means)
+    write_lines(folder / FILE.name, [*KEY, "seeds", *columns, "refused"], means)
     sample = [
         {**dict(zip(KEY, line[:3], strict=True)), "refused": line.refused}
         | {m: _text(entry(m, [of[SEEDS.index(SAMPLE)]]).mean) for m, of in line.values.items()}
         for line in every
         if line.network in SAMPLED
     ]
-    _write(folder / SAMPLE_FILE.name, [*KEY, *MEASURES, "refused"], sample)
+    write_lines(folder / SAMPLE_FILE.name, [*KEY, *MEASURES, "refused"], sample)
     return [folder / FILE.name, folder / SAMPLE_FILE.name]
 
 
 def stored(file: Path = FILE) -> Table:
     """The stored table of means."""
     table: Table = {}
-    for line in _read(file):
+    for line in read_lines(file):
         entries = {
             m: Entry(
                 float(line[m]),
@@ -362,7 +361,7 @@ def sample(file: Path = SAMPLE_FILE) -> Table:
             {m: Entry(float(line[m]), math.nan, 0, 1) for m in MEASURES if line[m]},
             line["refused"],
         )
-        for line in _read(file)
+        for line in read_lines(file)
     }
 
 
@@ -394,16 +393,3 @@ def elsewhere(file: Path = FILE) -> bool:
 
 def _text(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.9g}"
-
-
-def _read(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as text:
-        return list(csv.DictReader(line for line in text if not line.startswith("#")))
-
-
-def _write(file: Path, columns: list[str], lines: Iterable[Mapping[str, str]]) -> None:
-    with file.open("w", encoding="utf-8", newline="") as text:
-        text.write(f"# {this_platform()}\n")
-        writer = csv.DictWriter(text, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)

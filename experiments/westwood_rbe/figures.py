@@ -57,10 +57,7 @@ def draw_reductions(runs: Mapping[str, Runs]) -> Figure:
     The dashed line is the closed form: at a loss the window fills link and buffer, and rate x
     RTTmin is 1 / (1 + b) of it. The proposal compensates for b and leaves one half.
     """
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, (left, right) = plt.subplots(1, 2, figsize=(plots.WIDTH, plots.WIDTH * 0.38))
+    with charts.panels(1, 2, height=plots.WIDTH * 0.38) as (figure, (left, right)):
         for name in s.PROPOSALS:
             of_kind = {b: runs["fluid"][name, b] for b in s.LAW_BUFFERS}
             shares = {b: _left(run) for b, run in of_kind.items()}
@@ -98,13 +95,10 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
 
     Rings are the text's "friendly".
     """
-    import matplotlib.pyplot as plt
-
     printed = published_numbers.of("westwood_rbe").printed("figure_1")
     sizes = list(s.BUFFERS.values())
     fine = np.geomspace(sizes[0], sizes[-1], 100)
-    with plots.style():
-        figure, axes = plt.subplots(1, 3, sharey=True, figsize=(plots.WIDTH, 2.6))
+    with charts.panels(1, 3, sharey=True, height=2.6) as (figure, axes):
         for k, (ax, legacy) in enumerate(zip(axes, s.LEGACY, strict=True)):
             ax.plot(fine, [tables.LAWS["sawtooth"](b) for b in fine], color=plots.BLACK, lw=0.8,
                     ls=plots.DASHES[2], label="(2 + b) / (3 b)")  # fmt: skip
@@ -130,14 +124,11 @@ def draw_ratios(values: Mapping[str, Cells]) -> Figure:
 
 def draw_laws(values: Mapping[str, Cells]) -> Figure:
     """Westwood and SACK: both readings of the equations, the sawtooth law, the simulations."""
-    import matplotlib.pyplot as plt
-
     fine = np.geomspace(s.LAW_BUFFERS[0], s.LAW_BUFFERS[-1], 200)
     looks = zip(
         tables.LAWS.items(), (plots.GREEN, plots.ORANGE, plots.BLACK), plots.DASHES[1:], strict=True
     )
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.72, plots.WIDTH * 0.46))
+    with charts.panels(width=0.72, height=plots.WIDTH * 0.46) as (figure, ax):
         for (name, law), colour, dashes in looks:
             ax.plot(fine, [law(b) for b in fine], color=colour, ls=dashes, label=name)
         for model, numbers in values.items():
@@ -187,10 +178,7 @@ REGIONS = {
 
 def draw_regions(runs: Mapping[str, Runs]) -> Figure:
     """Figure 2: meaning of a point's position; L and G are relative to Reno alone."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, ax = plt.subplots(figsize=(plots.WIDTH * 0.55, plots.WIDTH * 0.42))
+    with charts.panels(width=0.55, height=plots.WIDTH * 0.42) as (figure, ax):
         ax.set(xlim=(0.5, 1.5), ylim=(0.9, 1.1), xticks=[1], yticks=[1])
         ax.set(xlabel="Legacy throughput L", ylabel="Utilization gain G")
         ax.plot(1, 1, "o", color=plots.BLACK, ms=4)
@@ -203,12 +191,7 @@ def draw_regions(runs: Mapping[str, Runs]) -> Figure:
 
 def draw_tradeoff(panels: Sequence[Panel], values: Mapping[str, Cells]) -> Figure:
     """Figures 3 and 4: points (L, G), means over seeds with ranges."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(
-            1, 2, sharex=True, sharey=True, figsize=(plots.WIDTH, plots.WIDTH * 0.5)
-        )
+    with charts.panels(1, 2, sharex=True, sharey=True, height=plots.WIDTH * 0.5) as (figure, axes):
         for k, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
             for model, numbers in values.items():
                 for name in panel.names:
@@ -275,10 +258,7 @@ def _regions(axes: Sequence[Axes]) -> None:
 
 def draw_fairness(values: Mapping[str, Cells]) -> Figure:
     """Figure 5: Jain's index against the number of flows, a panel for each rate."""
-    import matplotlib.pyplot as plt
-
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.7))
+    with charts.panels(1, 2, sharey=True, height=2.7) as (figure, axes):
         for k, (ax, link) in enumerate(zip(axes, s.RTT_LINKS, strict=True)):
             for model, numbers in values.items():
                 for name in s.PROPOSALS:
@@ -298,15 +278,12 @@ def draw_classes(values: Mapping[str, Cells]) -> Figure:
 
     Lines are the equations and the sawtooth law for a buffer of 240 ms.
     """
-    import matplotlib.pyplot as plt
-
     middle = [1e3 * float(np.mean(ends)) for ends in s.RTT_CLASSES.values()]
     fine = np.linspace(0.022, 0.25, 200)
     looks = list(
         zip(list(tables.LAWS)[1:], (plots.ORANGE, plots.BLACK), plots.DASHES[2:4], strict=True)
     )
-    with plots.style():
-        figure, axes = plt.subplots(1, 2, sharey=True, figsize=(plots.WIDTH, 2.8))
+    with charts.panels(1, 2, sharey=True, height=2.8) as (figure, axes):
         for k, (ax, link) in enumerate(zip(axes, s.RTT_LINKS, strict=True)):
             rate, buffer = s.RTT_LINKS[link]
             own = buffer * 8 * s.PACKET / rate / fine  # the buffer in a flow's own BDPs

@@ -21,9 +21,8 @@ Evidence (constants: paper)
         controllers/test_vegas_relatives.py::test_card_moves_by_the_sign_of_the_product
 """
 
-from tcpcc.controllers import reno
-from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.dual import EVERY_OTHER, back_off, every_other, newest_rtt
+from tcpcc.controllers.reno import reno
 from tcpcc.controllers.vegas import trend
 from tcpcc.definition import State, register
 
@@ -45,21 +44,19 @@ def on_round(s, p, ack):
 
 
 card = register(
-    Controller(
+    reno.variant(
         name="card",
         summary="W - W/8 if delay and window move together, else W + 1",
         source="Jain 1989",
         on_ack=on_ack,
         on_round=on_round,
-        on_loss=reno.on_loss,
-        on_timeout=reno.on_timeout,
-        params=reno.PARAMS,
         state={
             **EVERY_OTHER,
             "last_window": State(0, "packets", "W two round trips before"),
             "last_rtt": State(0, "s", "R two round trips before; 0 before the first"),
         },
         recovery="reno",
+        slow_start="standard",
         exact=True,
         look=("green", "h"),
     )

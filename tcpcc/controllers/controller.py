@@ -362,19 +362,19 @@ class Controller(Definition):
         common = {*WINDOW, *(dict(GROUP_FIELDS) if self.coupled else ())}
         for name in self.state:
             if name in common:
-                raise ScenarioError(f"controller {self.name!r}: state {name!r} is common to all")
+                raise ScenarioError(f"{self.owner}: state {name!r} is common to all")
         self._check_extras()
         object.__setattr__(self, "every_ack", self.every_ack or self.window == "own")
         object.__setattr__(self, "record", tuple(self.record))
-        check_header(f"controller {self.name!r}", self.header_sizes, SAMPLE)
+        check_header(self.owner, self.header_sizes, SAMPLE)
         for name in self.record:
             if name not in self.numbers:
                 raise ScenarioError(
-                    f"controller {self.name!r}: record {name!r} is not a real number of its state:"
+                    f"{self.owner}: record {name!r} is not a real number of its state:"
                     f" {', '.join(self.numbers) or 'none'}"
                 )
         for rule_name, rule in self.rules.items():
-            owner = f"controller {self.name!r}, {rule_name}"
+            owner = f"{self.owner}, {rule_name}"
             if rule is not None:
                 check_rule(owner, rule, self._records)
                 self._try(rule_name, rule)
@@ -384,21 +384,17 @@ class Controller(Definition):
     def _check_extras(self) -> None:
         """What `stamps` and `on_timer` name is there, and `window` is a choice."""
         if self.window not in ("shared", "own"):
-            raise refuse(f"controller {self.name!r}: window", self.window, '"shared" or "own"')
+            raise refuse(f"{self.owner}: window", self.window, '"shared" or "own"')
         numbers = {*WINDOW, *self.numbers}
         for name in (*self.stamps, *self.stamps.values()):
             if name not in numbers:
                 raise ScenarioError(
-                    f"controller {self.name!r}: stamps: {name!r} is not a real number of its state"
+                    f"{self.owner}: stamps: {name!r} is not a real number of its state"
                 )
         if len(self.stamps) > MOST_STAMPS:
-            raise ScenarioError(
-                f"controller {self.name!r}: {len(self.stamps)} stamps: at most {MOST_STAMPS}"
-            )
+            raise ScenarioError(f"{self.owner}: {len(self.stamps)} stamps: at most {MOST_STAMPS}")
         if (self.on_timer is None) != ("wake_at" not in self.state):
-            raise ScenarioError(
-                f"controller {self.name!r}: on_timer and the state wake_at go together"
-            )
+            raise ScenarioError(f"{self.owner}: on_timer and the state wake_at go together")
 
     @property
     def numbers(self) -> list[str]:
@@ -441,7 +437,7 @@ class Controller(Definition):
     @cached_property
     def header_sizes(self) -> dict[str, int]:
         """Number of words of each header field."""
-        return sizes_sent(f"controller {self.name!r}", self.header, self.state)
+        return sizes_sent(self.owner, self.header, self.state)
 
     @cached_property
     def sample_dtype(self) -> np.dtype:
@@ -465,6 +461,7 @@ class Controller(Definition):
         return (*common, *(v.start() for v in self.state.values()), *stream, *group)
 
     def _try(self, rule_name: str, rule: Rule) -> None:
+        owner = f"{self.owner}, {rule_name}"
         s, p, a = self.example()
         names = {"s": set(vars(s)), "p": set(vars(p)), "a": set(vars(a))}
         try:
@@ -472,24 +469,21 @@ class Controller(Definition):
         except AttributeError as error:
             allowed = {"s": "state", "p": "parameters", "a": "sample"}
             raise ScenarioError(
-                f"controller {self.name!r}, {rule_name}: {error}; "
+                f"{owner}: {error}; "
                 + "; ".join(f"{allowed[k]}: {', '.join(sorted(names[k]))}" for k in names)
             ) from None
         except (ArithmeticError, ValueError, IndexError):
             pass  # the example's numbers, and its group of one, need not suit every algorithm
         except TypeError as error:
-            raise ScenarioError(f"controller {self.name!r}, {rule_name}: {error}") from None
+            raise ScenarioError(f"{owner}: {error}") from None
         for name, value in vars(s).items():
             if not isinstance(value, Number | np.ndarray):
-                raise ScenarioError(
-                    f"controller {self.name!r}, {rule_name}: s.{name} = {shown(value)}: must be a"
-                    " number"
-                )
+                raise ScenarioError(f"{owner}: s.{name} = {shown(value)}: must be a number")
         extra = set(vars(s)) - names["s"]
         if extra:
             raise ScenarioError(
-                f"controller {self.name!r}, {rule_name}: writes s.{extra.pop()}, "
-                f"which is not in its state: {', '.join(sorted(names['s']))}"
+                f"{owner}: writes s.{extra.pop()}, which is not in its state: "
+                + ", ".join(sorted(names["s"]))
             )
 
     def example(self) -> tuple[SimpleNamespace, SimpleNamespace, SimpleNamespace]:

@@ -20,11 +20,10 @@ Evidence (constants: paper)
         controllers/test_vegas_relatives.py::test_dual_takes_an_eighth_when_the_rtt_is_past_the_middle
 """
 
-from tcpcc.controllers.controller import Controller
-from tcpcc.controllers.reno import PARAMS
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.reno import on_loss as reno_on_loss
 from tcpcc.controllers.reno import on_timeout as reno_on_timeout
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import State, register
 
 
@@ -72,7 +71,7 @@ def on_timeout(s, p, ack):
 EVERY_OTHER = {"odd": State(0, "0 or 1", "the first of two rounds is over")}
 
 dual = register(
-    Controller(
+    reno.variant(
         name="dual",
         summary="Reno, and W - W/8 when the RTT exceeds the middle of its range",
         source="Wang, Crowcroft 1992",
@@ -80,13 +79,13 @@ dual = register(
         on_round=on_round,
         on_loss=on_loss,
         on_timeout=on_timeout,
-        params=PARAMS,
         state={
             **EVERY_OTHER,
             "max_rtt": State(0, "s", "largest RTT outside loss recovery"),
             "repairing": State(0, "0 or 1", "the next ACK ends a recovery"),
         },
         recovery="reno",
+        slow_start="standard",
         exact=True,
         look=("sky", "h"),
     )

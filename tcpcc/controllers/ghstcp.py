@@ -36,7 +36,7 @@ from tcpcc.controllers.hstcp import check_range, hstcp, increase
 from tcpcc.controllers.hstcp import on_loss as hstcp_on_loss
 from tcpcc.controllers.hstcp import on_timeout as hstcp_on_timeout
 from tcpcc.controllers.vegas import trend
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Param, State, exceeds, register
 
 
 def forget(s):
@@ -107,10 +107,8 @@ def on_timeout(s, p, ack):
 
 
 def check(p):
-    for name in ("pct", "pdt"):
-        if p[f"{name}_low"] > p[f"{name}_high"]:
-            return f"{name}_low = {p[f'{name}_low']:g} exceeds {name}_high = {p[f'{name}_high']:g}"
-    return check_range(p)
+    complaint = exceeds(p, "pct_low", "pct_high") or exceeds(p, "pdt_low", "pdt_high")
+    return complaint or check_range(p)
 
 
 ghstcp = register(

@@ -39,7 +39,7 @@ Evidence (constants: Linux)
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Flag, Param, State, register
+from tcpcc.definition import Flag, Param, State, exceeds, register
 
 NEAR_MAX = 0.02  # s; a sample further above the largest RTT is an outlier
 SHORT = 0.01  # s; paths with an RTT up to this keep beta = 1/2
@@ -133,9 +133,7 @@ def on_undo(s, p, ack):
 
 
 def validate(p):
-    if p["beta_min"] > p["beta_max"]:
-        return f"beta_min = {p['beta_min']:g} exceeds beta_max = {p['beta_max']:g}"
-    return None
+    return exceeds(p, "beta_min", "beta_max")
 
 
 htcp = register(

@@ -31,7 +31,7 @@ Evidence (constants: Linux)
 """
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Param, State, exceeds, register
 
 
 def increase(s, p, d_a, d_m):
@@ -97,11 +97,7 @@ def on_timeout(s, p, ack):
 
 
 def validate(p):
-    for name in ("alpha", "beta"):
-        low, high = p[f"{name}_min"], p[f"{name}_max"]
-        if low > high:
-            return f"{name}_min = {low:g} exceeds {name}_max = {high:g}"
-    return None
+    return exceeds(p, "alpha_min", "alpha_max") or exceeds(p, "beta_min", "beta_max")
 
 
 illinois = register(

@@ -25,10 +25,9 @@ Evidence (constants: paper)
         controllers/test_vegas_relatives.py::test_tri_s_climbs_by_a_packet_a_round_to_the_knee_and_hovers_there
 """
 
-from tcpcc.controllers import reno
 from tcpcc.controllers.card import on_ack
-from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.dual import newest_rtt
+from tcpcc.controllers.reno import reno
 from tcpcc.definition import State, register
 
 
@@ -46,21 +45,19 @@ def on_round(s, p, ack):
 
 
 tri_s = register(
-    Controller(
+    reno.variant(
         name="tri_s",
         summary="one packet more per round, taken back if it adds no throughput",
         source="Wang, Crowcroft 1991",
         on_ack=on_ack,
         on_round=on_round,
-        on_loss=reno.on_loss,
-        on_timeout=reno.on_timeout,
-        params=reno.PARAMS,
         state={
             "flight": State(0, "packets", "in flight when the current round began"),
             "last_flight": State(0, "packets", "F'; 0 before the first round"),
             "last_throughput": State(0, "packets/s", "T', throughput of the previous round"),
         },
         recovery="reno",
+        slow_start="standard",
         look=("purple", "h"),
     )
 )

@@ -42,7 +42,7 @@ Evidence (constants: paper)
 import math
 
 from tcpcc.controllers.controller import Controller
-from tcpcc.definition import Flag, Param, State, register
+from tcpcc.definition import Flag, Param, State, exceeds, register
 
 
 def backlog(s, p, ack):
@@ -153,9 +153,7 @@ def next_target(s):
 
 
 def check_thresholds(p):
-    if p["alpha"] > p["beta"]:
-        return f"alpha = {p['alpha']:g} exceeds beta = {p['beta']:g}"
-    return None
+    return exceeds(p, "alpha", "beta")
 
 
 #: Relative difference below which :func:`trend` treats two RTTs, or rates, as equal. With an

@@ -38,8 +38,10 @@ from tcpcc.queues.flow_count import (
 from tcpcc.queues.red import (
     RED_PARAMS,
     RED_STATE,
-    drop_early,
-    drop_early_fluid,
+    average,
+    average_fluid,
+    decide_arrival,
+    decide_fluid,
     validate_weight,
 )
 
@@ -72,7 +74,8 @@ def on_arrival(s, p, q):
         compare(s, p, q)
     set_thresholds(s, p, q)
     start, end = slope(s, p, q)
-    drop_early(s, p, q, s.min_thresh, s.max_thresh, start, end)
+    average(s, p, q)
+    decide_arrival(s, p, q, s.min_thresh, s.max_thresh, start, end, p.max_p)
 
 
 def on_fluid(s, p, q):
@@ -80,7 +83,8 @@ def on_fluid(s, p, q):
         compare_fluid(s, p, q)
     set_thresholds(s, p, q)
     start, end = slope(s, p, q)
-    drop_early_fluid(s, p, q, s.min_thresh, s.max_thresh, start, end)
+    average_fluid(s, p, q)
+    decide_fluid(s, p, q, s.min_thresh, s.max_thresh, start, end, p.max_p)
 
 
 ConnectionRED = register(

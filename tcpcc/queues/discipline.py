@@ -177,29 +177,29 @@ class Discipline(Definition):
     def __post_init__(self) -> None:
         if self.in_amounts and (self.on_fluid or self.on_arrival is None or self.inner != 1):
             raise ScenarioError(
-                f"queue {self.name!r}: in_amounts needs on_arrival and one inner queue, and takes"
+                f"{self.owner}: in_amounts needs on_arrival and one inner queue, and takes"
                 " no on_fluid"
             )
         if self.on_interval and not (self.is_scheduled or (self.on_arrival and self.fluid_rule)):
             raise ScenarioError(
-                f"queue {self.name!r}: on_interval needs on_arrival and on_fluid, or on_departure"
+                f"{self.owner}: on_interval needs on_arrival and on_fluid, or on_departure"
                 " or on_select"
             )
         if self.inner != 1 and not (self.on_select and self.on_arrival and self.inner > 1):
             raise ScenarioError(
-                f"queue {self.name!r}: inner = {self.inner}: several inner queues need on_arrival"
+                f"{self.owner}: inner = {self.inner}: several inner queues need on_arrival"
                 " and on_select"
             )
-        check_header(f"queue {self.name!r}", self.header, (*SAMPLE, *EACH))
+        check_header(self.owner, self.header, (*SAMPLE, *EACH))
         listed = (f"{n} : {p.doc} ({p.unit}; {p.text(p.default)})" for n, p in self.params.items())
         object.__setattr__(self, "__doc__", "\n".join([self.summary, "", *listed]))
         for rule_name, rule in self.rules.items():
             if rule is not None:
-                check_rule(f"queue {self.name!r}, {rule_name}", rule, self._records)
+                check_rule(f"{self.owner}, {rule_name}", rule, self._records)
         for name in self.record:
             if name not in self.state or self.state[name].size > 1:
                 raise ScenarioError(
-                    f"queue {self.name!r}: record {name!r} is not a number of its state:"
+                    f"{self.owner}: record {name!r} is not a number of its state:"
                     f" {', '.join(n for n, v in self.state.items() if v.size == 1)}"
                 )
 

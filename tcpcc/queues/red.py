@@ -95,12 +95,6 @@ def spaced_probability(s, p, q, p_b):
     return p_a
 
 
-def drop_early(s, p, q, low, high, start, end):
-    """(1) to (5) at an arrival, with the thresholds and lines of :func:`base_probability_along`."""
-    average(s, p, q)
-    decide_arrival(s, p, q, low, high, start, end, p.max_p)
-
-
 def average(s, p, q):
     """(1) and (2), at an arrival."""
     w = queue_weight(p, q)
@@ -110,7 +104,7 @@ def average(s, p, q):
 
 
 def decide_arrival(s, p, q, low, high, start, end, max_p):
-    """(3) to (5), at an arrival."""
+    """(3) to (5), at an arrival, as :func:`base_probability_along`."""
     s.count += 1
     s.count_bytes += q.size
     q.drop = 0.0
@@ -134,7 +128,8 @@ def decide_arrival(s, p, q, low, high, start, end, max_p):
 
 
 def on_arrival(s, p, q):
-    drop_early(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh)
+    average(s, p, q)
+    decide_arrival(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh, p.max_p)
 
 
 def spacing(p, p_b):
@@ -153,12 +148,6 @@ def spacing(p, p_b):
         return first, first
     whole = math.floor(span)
     return first, first + whole - whole * (whole + 1) / (2 * span)
-
-
-def drop_early_fluid(s, p, q, low, high, start, end):
-    """As :func:`drop_early`, for `q.arrivals` packets."""
-    average_fluid(s, p, q)
-    decide_fluid(s, p, q, low, high, start, end, p.max_p)
 
 
 def average_fluid(s, p, q):
@@ -186,7 +175,8 @@ def decide_fluid(s, p, q, low, high, start, end, max_p):
 
 
 def on_fluid(s, p, q):
-    drop_early_fluid(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh)
+    average_fluid(s, p, q)
+    decide_fluid(s, p, q, p.min_thresh, p.max_thresh, p.min_thresh, p.max_thresh, p.max_p)
 
 
 def validate_weight(p):

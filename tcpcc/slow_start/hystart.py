@@ -24,7 +24,7 @@ Differences from Linux
 
 import math
 
-from tcpcc.definition import Param, State, register
+from tcpcc.definition import Param, State, exceeds, register
 from tcpcc.slow_start.start_up import StartUp
 
 TIMEOUT = 2.0  # `ack.phase` after a timeout
@@ -88,10 +88,7 @@ def on_ack(s, p, ack, before):
 
 
 def check(p):
-    low, high = p["rtt_thresh_min"], p["rtt_thresh_max"]
-    if low > high:
-        return f"rtt_thresh_min = {low:g} exceeds rtt_thresh_max = {high:g}"
-    return None
+    return exceeds(p, "rtt_thresh_min", "rtt_thresh_max")
 
 
 PARAMS = {

@@ -76,13 +76,12 @@ class StartUp(Definition):
     record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        owner = f"slow start {self.name!r}"
-        check_header(owner, sizes_sent(owner, self.header, self.state), SAMPLE)
+        check_header(self.owner, sizes_sent(self.owner, self.header, self.state), SAMPLE)
         for rule_name, numbers in _NUMBERS.items():
             rule = getattr(self, rule_name)
             if rule is not None:
                 records = (*self.records((*SAMPLE, *self.header)), *(None,) * numbers)
-                check_rule(f"slow start {self.name!r}, {rule_name}", rule, records)
+                check_rule(f"{self.owner}, {rule_name}", rule, records)
 
     @property
     def state_dtype(self) -> np.dtype:

@@ -23,6 +23,7 @@ from tcpcc.transport.flow_record import (
     delivery_at,
     segment_at,
     stamp_at,
+    window_at,
 )
 
 
@@ -209,7 +210,7 @@ def unmark_lost(f):
 
 
 @compiled
-def note_limited(f, cwnd):
+def note_limited(f):
     """Mark the flow as application-limited if the window has room, and there is nothing to send or
     the receiver allows no more (not in Linux).
 
@@ -218,7 +219,8 @@ def note_limited(f, cwnd):
     """
     d = delivery_at(f.delivery, 0)
     waits = f.next_seq >= f.to_send or (f.window_decay == 0 and f.next_seq > f.high_ack + f.rwnd)
-    if waits and d.pipe < cwnd and d.first[LOST - IN_NETWORK] < 0:
+    has_room = d.pipe < window_at(f.state, 0).cwnd
+    if waits and has_room and d.first[LOST - IN_NETWORK] < 0:
         d.limited_until = max(d.total + d.pipe, 1)
 
 

@@ -97,7 +97,6 @@ def acknowledge_now(f):
 @compiled
 def send_held_ack(f):
     """The delayed-ACK timer expired; returns whether an ACK is due."""
-    due = f.held > 0
-    f.held = 0
-    f.held_until = math.inf
-    return due
+    is_due = f.held > 0
+    acknowledge_now(f)
+    return is_due

@@ -301,9 +301,10 @@ def report_marks(f, now):
 
 
 @compiled
-def loss_event(f, now, transmits, flight):
-    """Report a loss event to the controller; the lost packet had been sent `transmits` times, and
-    `flight` packets are outstanding."""
+def lost(f, now, transmits, flight):
+    """Report a loss event to the controller, recorded so that it can be undone; the lost packet had
+    been sent `transmits` times, and `flight` packets are outstanding."""
+    note_answer(f, transmits)
     fill_loss_sample(f, now, transmits, flight)
     f.cwr = 1
     f.loss_events += 1
@@ -311,15 +312,8 @@ def loss_event(f, now, transmits, flight):
 
 
 @compiled
-def lost(f, now, transmits, flight):
-    """:func:`loss_event`, recorded so that it can be undone."""
-    note_answer(f, transmits)
-    loss_event(f, now, transmits, flight)
-
-
-@compiled
 def timed_out(f, now, transmits, flight):
-    """Report a timeout to the controller; arguments as for :func:`loss_event`."""
+    """Report a timeout to the controller; arguments as for :func:`lost`."""
     fill_loss_sample(f, now, transmits, flight)
     f.cwr = 1
     f.timeouts += 1
@@ -341,14 +335,14 @@ def give_back(f, seq):
 @compiled
 def report_delivery(f, now):
     """With `every_ack`: call ``on_ack`` for the packets delivered with the current ACK, once."""
-    d = delivery_at(f.delivery, 0)
-    if d.news != 0 and f.every_ack != 0:
-        report_news(f, d, now)
+    if f.every_ack != 0 and delivery_at(f.delivery, 0).news != 0:
+        report_news(f, now)
 
 
 @not_inlined
-def report_news(f, d, now):
+def report_news(f, now):
     """:func:`report_delivery` of an ACK that reports deliveries."""
+    d = delivery_at(f.delivery, 0)
     a = fill_event(f, now)
     a.acked = d.held_acked
     a.limited = d.held_limited

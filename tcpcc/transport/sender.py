@@ -91,7 +91,7 @@ def open_connection(f, now):
     f.burst = f.max_burst
     resume_sending(f, now)
     if f.delivery != 0:
-        note_limited(f, window_at(f.state, 0).cwnd)
+        note_limited(f)
 
 
 @compiled
@@ -229,7 +229,7 @@ def note_what_limits(f):
     """After sending, call :func:`note_limited`; not with `window_decay`: Linux looks only when the
     application writes (``tcp_sendmsg``)."""
     if f.window_decay == 0:
-        note_limited(f, window_at(f.state, 0).cwnd)
+        note_limited(f)
 
 
 @compiled
@@ -275,7 +275,7 @@ def call_alarms(f, now):
 def before_write(f):
     """The application is about to write more data, beyond ``f.to_send``."""
     if f.delivery != 0:
-        note_limited(f, window_at(f.state, 0).cwnd)
+        note_limited(f)
 
 
 @not_inlined
@@ -322,7 +322,7 @@ def learn_rwnd(f, now, rwnd):
     if is_opened(f) and math.isnan(f.finished):
         send_what_waits(f, now)
         if f.delivery != 0:
-            note_limited(f, window_at(f.state, 0).cwnd)
+            note_limited(f)
 
 
 @compiled

@@ -7,7 +7,7 @@ Sources: RFC 5681, 3.2 (fast retransmit); RFC 3042 (limited transmit); RFC 6582 
 from tcpcc.engine.jit import compiled
 from tcpcc.transport.flow_record import OPEN, RECOVERY, segment_at, window_at
 from tcpcc.transport.output import emit, fill, has_room
-from tcpcc.transport.rto import restart_timer, time_acknowledged
+from tcpcc.transport.rto import reset_backoff, restart_timer, time_acknowledged
 from tcpcc.transport.rules import lost, report_acked, report_delivery, take_rtt_sample
 from tcpcc.transport.sample import in_force
 
@@ -19,6 +19,16 @@ def move_left_edge(f, ack):
     f.high_ack = ack
     f.next_seq = max(f.next_seq, ack + 1)
     return packets
+
+
+@compiled
+def partial_ack(f, ack):
+    """Handle an ACK of new data within recovery: its packets are reported to the controller when
+    the recovery ends."""
+    f.unreported += move_left_edge(f, ack)
+    if f.timing != 0 and ack >= f.timed_seq:
+        f.timing = 0
+        reset_backoff(f)
 
 
 @compiled
@@ -106,8 +116,7 @@ def fast_recovery(f, now, called_for):
 def send_allowed(f, now, burst):
     """Send what the window allows; once a loss is detected, at most `burst` packets. Duplicate ACKs
     before that send nothing here."""
-    if f.delivery != 0:
-        report_delivery(f, now)
+    report_delivery(f, now)
     if f.dupacks == 0:
         fill(f, now, f.max_burst)
     elif f.dupacks >= f.dupack_threshold:

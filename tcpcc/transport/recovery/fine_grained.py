@@ -15,11 +15,11 @@ import math
 
 from tcpcc.definition import State, register
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, segment_at
-from tcpcc.transport.output import emit, fill
-from tcpcc.transport.recovery.classic import new_ack
+from tcpcc.transport.output import emit
+from tcpcc.transport.recovery.classic import new_ack, send_allowed
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import restart_timer
-from tcpcc.transport.rules import lost, report_delivery
+from tcpcc.transport.rules import lost
 
 FINE_MARGIN = 1 + 1 / 16  # factor of the fine timeout
 FINE_GROWTH = 9 / 8  # its growth with a retransmission
@@ -116,10 +116,7 @@ def on_ack(s, p, f):
         check_next_segment(s, f, f.now, f.high_ack < f.max_seq and expired(s, f, f.now))
     else:
         fine_duplicate_ack(s, f, f.now)
-    if f.delivery != 0:
-        report_delivery(f, f.now)
-    if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
-        fill(f, f.now, f.max_burst)
+    send_allowed(f, f.now, math.inf)
 
 
 def on_timeout(s, p, f):

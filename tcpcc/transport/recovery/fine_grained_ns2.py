@@ -25,10 +25,11 @@ Differences from `fine_grained`:
 `cwnd` itself is inflated, as in ns-2, and a run's records show the inflated value.
 """
 
+import math
+
 from tcpcc.definition import State, register
 from tcpcc.transport.flow_record import LOSS, OPEN, RECOVERY, segment_at, window_at
-from tcpcc.transport.output import fill
-from tcpcc.transport.recovery.classic import new_ack
+from tcpcc.transport.recovery.classic import new_ack, send_allowed
 from tcpcc.transport.recovery.fine_grained import (
     FINE_TIMER,
     begin_fine_recovery,
@@ -40,7 +41,6 @@ from tcpcc.transport.recovery.fine_grained import (
 )
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.rto import back_off
-from tcpcc.transport.rules import report_delivery
 
 
 def cut(s, f, now):
@@ -113,10 +113,7 @@ def on_ack(s, p, f):
         check_next_segment(s, f, f.now, is_late(s, f, f.now))
     else:
         fine_duplicate_ack_ns2(s, f, f.now)
-    if f.delivery != 0:
-        report_delivery(f, f.now)
-    if f.dupacks == 0 or f.dupacks >= f.dupack_threshold:
-        fill(f, f.now, f.max_burst)
+    send_allowed(f, f.now, math.inf)
 
 
 def on_timeout(s, p, f):

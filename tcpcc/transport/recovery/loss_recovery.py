@@ -36,6 +36,7 @@ LAWS = (
     "sack", "prr", "rack", "partial_acks", "fine_grained", "fine_grained_ns2", "one_hole",
     "one_a_window", "go_back_n",
 )  # fmt: skip
+RULES = ("on_ack", "on_timeout", "resume", "on_alarm", "on_undo")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,23 +92,17 @@ class Recovery(Definition):
 
     def __post_init__(self) -> None:
         if self.law and self.law not in LAWS:
-            raise refuse(f"recovery {self.name!r}: law", self.law, f"one of {', '.join(LAWS)}")
+            raise refuse(f"{self.owner}: law", self.law, f"one of {', '.join(LAWS)}")
         fields = frozenset(TCP_FLOW.names or ())
         state, params, _ = self.records(())
         for rule_name, rule in self.rules.items():
             if rule is not None:
-                owner = f"recovery {self.name!r}, {rule_name}"
+                owner = f"{self.owner}, {rule_name}"
                 check_rule(owner, rule, (state, params, Fields("sender", fields, fields)))
 
     @property
     def rules(self) -> dict[str, Rule | None]:
-        return {
-            "on_ack": self.on_ack,
-            "on_timeout": self.on_timeout,
-            "resume": self.resume,
-            "on_alarm": self.on_alarm,
-            "on_undo": self.on_undo,
-        }
+        return {name: getattr(self, name) for name in RULES}
 
     @property
     def state_dtype(self) -> np.dtype:

@@ -16,16 +16,17 @@ from tcpcc.transport.recovery.classic import (
     duplicate_ack,
     fast_recovery,
     leave,
-    move_left_edge,
+    partial_ack,
     send_allowed,
 )
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.rto import reset_backoff, restart_timer
+from tcpcc.transport.rto import restart_timer
 
 BURST = 2.0  # packets; the most that one ACK sends in recovery
 
 
-def partial_ack(s, p, f, now, ack):
+def repair_next(s, p, f, now, ack):
+    """A partial ACK: deflate the window and retransmit the next hole."""
     packets = ack - f.high_ack
     if f.deflate == 0:
         f.inflation = 0
@@ -38,17 +39,14 @@ def partial_ack(s, p, f, now, ack):
     if not p.impatient or s.partial == 0:
         s.partial = 1
         restart_timer(f, now)
-    f.unreported += move_left_edge(f, ack)
-    if f.timing != 0 and ack >= f.timed_seq:
-        f.timing = 0
-        reset_backoff(f)
+    partial_ack(f, ack)
     emit(f, ack + 1, now)
 
 
 def on_ack(s, p, f):
     if f.ack > f.high_ack:
         if f.phase == RECOVERY and f.ack < f.recover:
-            partial_ack(s, p, f, f.now, f.ack)
+            repair_next(s, p, f, f.now, f.ack)
         else:
             s.partial = 0
             leave(f, f.now, f.ack)
@@ -57,31 +55,24 @@ def on_ack(s, p, f):
     send_allowed(f, f.now, BURST)
 
 
-def _newreno(name: str, summary: str, impatient: bool) -> Recovery:
-    doc = "only the first partial ACK restarts the timer"
-    return Recovery(
-        name,
-        summary,
+FIRST = "only the first partial ACK restarts the timer"
+
+newreno = register(
+    Recovery(
+        "newreno",
+        f"impatient NewReno (RFC 6582): {FIRST}",
         on_ack,
-        params={"impatient": Flag(impatient, doc)},
+        params={"impatient": Flag(True, FIRST)},
         state={"partial": State(0, "0 or 1", "a partial ACK has arrived in this recovery")},
         source="RFC 6582",
         law="partial_acks",
         coasts=True,
     )
-
-
-register(
-    _newreno(
-        "newreno",
-        "impatient NewReno (RFC 6582): only the first partial ACK restarts the timer",
-        impatient=True,
-    )
 )
 register(
-    _newreno(
-        "newreno-steady",
-        "slow-but-steady NewReno (RFC 6582): each partial ACK restarts the timer",
-        impatient=False,
+    newreno.variant(
+        name="newreno-steady",
+        summary="slow-but-steady NewReno (RFC 6582): each partial ACK restarts the timer",
+        params={"impatient": Flag(False, FIRST)},
     )
 )

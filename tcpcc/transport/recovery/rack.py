@@ -53,7 +53,7 @@ from tcpcc.transport.output import (
     may_send_new,
     must_wait,
 )
-from tcpcc.transport.recovery.classic import move_left_edge, new_ack
+from tcpcc.transport.recovery.classic import begin_recovery, new_ack, partial_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
 from tcpcc.transport.recovery.rate_reduction import (
     REDUCTION,
@@ -137,28 +137,19 @@ def detect(s, f, now):
 
 
 def enter_rack_recovery(s, f, now):
-    """A loss event: enter recovery and report it to the controller."""
-    d = delivery_at(f.delivery, 0)
-    f.recover = f.max_seq
-    f.phase = RECOVERY
+    """A loss event: begin a recovery and its reduction."""
     s.flight_at_loss = max(f.next_seq - (f.high_ack + 1), 1)
-    s.known_at_loss = d.total - 1
+    s.known_at_loss = delivery_at(f.delivery, 0).total - 1
     s.prr_out = 0
     s.probed = -1  # one loss event (Linux, tcp_init_cwnd_reduction)
-    first = segment_at(f.segments, (f.high_ack + 1) & f.segment_mask)
-    lost(f, now, first.transmits, f.max_seq - f.high_ack)
-    restart_timer(f, now)
-    f.timing = 0
+    begin_recovery(f, now)
 
 
 def advance_by(s, f, now):
     """Handle a cumulative ACK of new data."""
     if f.phase == RECOVERY and f.ack < f.recover:
-        f.unreported += move_left_edge(f, f.ack)
         restart_timer(f, now)
-        if f.timing != 0 and f.ack >= f.timed_seq:
-            f.timing = 0
-            reset_backoff(f)
+        partial_ack(f, f.ack)
     else:
         if f.ack >= f.recover:
             end_recovery(s, f)

@@ -84,8 +84,7 @@ def on_ack(s, p, f):
         s.known_at_loss = s.known - 1
         s.prr_out = 1
         known_before = s.known  # this ACK has sent the first retransmission
-    if f.delivery != 0:
-        report_delivery(f, f.now)
+    report_delivery(f, f.now)
     if is_reducing(f):
         safe = not p.safe_ack or (f.high_ack > high_ack and s.marked_lost == lost)
         s.most = s.pipe + int(may_go(s, f, s.known - known_before, safe))

@@ -32,10 +32,10 @@ from tcpcc.transport.output import (
     must_wait,
     send_run,
 )
-from tcpcc.transport.recovery.classic import move_left_edge, new_ack
+from tcpcc.transport.recovery.classic import begin_recovery, new_ack, partial_ack
 from tcpcc.transport.recovery.loss_recovery import Recovery
-from tcpcc.transport.rto import reset_backoff, restart_timer
-from tcpcc.transport.rules import lost, mark_lost, report_delivery
+from tcpcc.transport.rto import restart_timer
+from tcpcc.transport.rules import mark_lost, report_delivery
 
 SCOREBOARD = {
     "pipe": State(0, "packets", "in the network", kind=int),
@@ -219,14 +219,10 @@ def send_by_pipe(s, f, now, burst, most):
 
 
 def enter_sack_recovery(s, f, now):
+    begin_recovery(f, now)
     first = f.high_ack + 1
-    segment = segment_at(f.segments, first & f.segment_mask)
-    f.recover = f.max_seq
-    f.phase = RECOVERY
     s.next_repair = first + 1
-    lost(f, now, segment.transmits, f.max_seq - f.high_ack)
-    restart_timer(f, now)
-    f.timing = 0
+    segment = segment_at(f.segments, first & f.segment_mask)
     if segment.flags & MARKED_LOST == 0:
         segment.flags |= MARKED_LOST
         s.pipe -= 1
@@ -241,11 +237,8 @@ def update_scoreboard(s, f, now, ack):
     if ack > f.high_ack:
         forget_acknowledged(s, f, ack)
         if f.phase == RECOVERY and ack < f.recover:
-            f.unreported += move_left_edge(f, ack)
             restart_timer(f, now)
-            if f.timing != 0 and ack >= f.timed_seq:
-                f.timing = 0
-                reset_backoff(f)
+            partial_ack(f, ack)
         else:
             if ack >= f.recover:
                 f.phase = OPEN
@@ -268,8 +261,7 @@ def may_send(f):
 
 def on_ack(s, p, f):
     update_scoreboard(s, f, f.now, f.ack)
-    if f.delivery != 0:
-        report_delivery(f, f.now)
+    report_delivery(f, f.now)
     if may_send(f):
         send_by_pipe(s, f, f.now, f.max_burst, effective_window(f))
 

@@ -2,6 +2,7 @@
 
 import pytest
 from bbr_sender import BDP, Sender
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -66,9 +67,8 @@ def test_up_is_cautious_after_a_probe_that_lost_too_much():
 
 def share(name, buffer, loss=0.0, rival="cubic"):
     """Of 10 Mb/s with an RTT of 40 ms; `buffer` in packets."""
-    net = tc.dumbbell("10 Mbps", "20 ms", buffer, loss=loss)
-    flows = [tc.Flow(name), *([tc.Flow(rival, slow_start="standard")] if rival else [])]
-    run = tc.simulate(tc.Scenario(net, flows, duration=120, seed=1))
+    rivals = [tc.Flow(rival, slow_start="standard")] if rival else []
+    run = tc.simulate(on_a_link(name, *rivals, buffer=buffer, loss=loss, duration=120, seed=1))
     return float(run.throughput(after=10)[0]) / 10e6
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bbr_sender import BBR3, BDP, Sender
 from late_packets import all_late, overtaken
+from on_a_link import mean_over_seeds, on_a_link
 
 import tcpcc as tc
 from tcpcc.controllers.bbr3 import (
@@ -398,17 +399,14 @@ def test_a_flow_that_starts_late_begins_with_startup(name):
 # Whole runs
 
 
-def scenario(name="bbr3", duration=10.0, *, rate="10 Mbps", delay="20 ms", buffer=50, **more):
-    net = tc.dumbbell(
-        rate, delay, buffer, loss=more.pop("loss", 0.0), queue=more.pop("queue", None)
-    )
-    changes = more.pop("changes", ())
-    return tc.Scenario(net, [tc.Flow(name, **more)], duration=duration, seed=1, changes=changes)
+def scenario(name="bbr3", duration=10.0, *, start=0.0, transport=(), **link):
+    """A flow over 10 Mb/s and 40 ms unless told otherwise."""
+    flow = tc.Flow(name, start=start, transport=dict(transport))
+    return on_a_link(flow, duration=duration, seed=1, **link)
 
 
 def traced(**case):
-    trace = tc.simulate(scenario(**case), trace=True).trace("bbr31")
-    return trace[trace["mode"].notna()]
+    return tc.simulate(scenario(**case), trace=True).trace("bbr31").dropna(subset="mode")
 
 
 @pytest.mark.parametrize("buffer", [25, 200])
@@ -423,48 +421,38 @@ def test_alone_it_has_the_link(buffer):
 
 def test_it_holds_its_rate_up_to_one_percent_of_random_loss_and_yields_to_two():
     """Draft, "Design considerations for choosing constant parameters"; version 1 keeps its rate."""
-    share = {}
-    for name in ("bbr", "bbr3"):
-        for loss in (0.01, 0.05):
-            case = scenario(name, 60.0, rate="20 Mbps", buffer=1000, loss=loss)
-            runs = [tc.simulate(case.replace(seed=seed)) for seed in range(1, 9)]
-            share[name, loss] = np.mean([float(x.throughput(after=5)[0]) for x in runs]) / 20e6
-    assert share["bbr3", 0.01] > 0.76  # 0.78 +- 0.01
-    assert share["bbr3", 0.05] < 0.2 < 0.9 < share["bbr", 0.05]
+
+    def share(name, loss):
+        case = scenario(name, 60.0, rate="20 Mbps", buffer=1000, loss=loss)
+        return mean_over_seeds(range(1, 9), lambda run: run.throughput(after=5), case) / 20e6
+
+    assert share("bbr3", 0.01) > 0.76  # 0.78 +- 0.01
+    assert share("bbr3", 0.05) < 0.2
+    assert share("bbr", 0.05) > 0.9
 
 
 def test_beside_cubic_it_takes_about_half_where_version_1_takes_most_or_little():
     """In 0.5 and 20 BDP of buffer, where each phase takes a minute."""
-    share = {}
-    for name in ("bbr", "bbr3"):
-        for buffer in (20, 800):
-            net = tc.dumbbell("10 Mbps", "20 ms", buffer)
-            flows = [tc.Flow(name), tc.Flow("cubic", slow_start="standard")]
-            run = tc.simulate(tc.Scenario(net, flows, duration=300, seed=1))
-            share[name, buffer] = float(
-                run.throughput(after=10)[0] / run.throughput(after=10).sum()
-            )
-    assert share["bbr", 20] > 0.65
-    assert share["bbr", 800] < 0.4
-    assert 0.4 < share["bbr3", 20] < 0.55
-    assert 0.4 < share["bbr3", 800] < 0.55
+
+    def share(name, buffer):
+        cubic = tc.Flow("cubic", slow_start="standard")
+        run = tc.simulate(on_a_link(name, cubic, buffer=buffer, duration=300, seed=1))
+        return float(run.throughput(after=10)[0] / run.throughput(after=10).sum())
+
+    assert share("bbr", 20) > 0.65
+    assert share("bbr", 800) < 0.4
+    assert 0.4 < share("bbr3", 20) < 0.55
+    assert 0.4 < share("bbr3", 800) < 0.55
 
 
 def test_two_of_them_share_evenly():
-    net = tc.dumbbell("10 Mbps", "20 ms", 50)
-    flows = [tc.Flow("bbr3"), tc.Flow("bbr3", start=5)]
-    run = tc.simulate(tc.Scenario(net, flows, duration=60, seed=1))
+    run = tc.simulate(on_a_link("bbr3", tc.Flow("bbr3", start=5), duration=60, seed=1))
     assert float(run.jain_index(after=20)) > 0.98
 
 
 def test_with_marks_nothing_is_lost():
-    case = scenario(
-        duration=30.0,
-        buffer=200,
-        queue=tc.queues.StepMark(threshold=20),
-        transport={"ecn": "classic"},
-    )
-    run = tc.simulate(case)
+    marks = {"queue": tc.queues.StepMark(threshold=20), "transport": {"ecn": "classic"}}
+    run = tc.simulate(scenario(duration=30.0, buffer=200, **marks))
     assert int(run.data["drops"].sum()) == 0
     assert int(run.data["marks"].sum()) > 10
     assert run.queue_max(after=5) < 60
@@ -501,14 +489,10 @@ def aggregating(period, duration=20.0):
     """10 Mb/s and 40 ms: 50 packets; ACKs come together."""
     there = tc.Link("left", "right", rate="10 Mbps", delay="20 ms", buffer=400, name="bottleneck")
     back = tc.Link("right", "left", rate="10 Mbps", delay="20 ms", aggregation=period)
-    case = tc.Scenario(
-        tc.Network([there, back], default_path=("left", "right")),
-        [tc.Flow("bbr3")],
-        duration=duration,
-    )
-    run = tc.simulate(case.replace(interval=0.1), trace=True)
-    trace = run.trace("bbr31")
-    return run, trace[trace["mode"].notna()]
+    net = tc.Network([there, back], default_path=("left", "right"))
+    case = tc.Scenario(net, [tc.Flow("bbr3")], duration=duration, interval=0.1)
+    run = tc.simulate(case, trace=True)
+    return run, run.trace("bbr31").dropna(subset="mode")
 
 
 @pytest.mark.parametrize(("mode", "rounds"), [(STARTUP, 1), (CRUISE, 10)])

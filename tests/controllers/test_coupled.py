@@ -1,11 +1,9 @@
 """LIA, OLIA and BALIA: their steps by hand, alone, and what their papers say of whole runs."""
 
-import math
-
-import numpy as np
 import pytest
 from by_hand import rules_of
-from every_model import PACKETS_AND_TRAINS, simulate_in
+from every_model import PACKETS_AND_TRAINS, WAYS
+from on_a_link import mean_over_seeds, on_a_link
 from test_controller_battery import Path
 
 import tcpcc as tc
@@ -121,12 +119,9 @@ def along(n, controller, *, group="both", **settings):
 
 def relative(name, more):
     """Rates on a and b, in those of Reno alone on a: means of three seeds."""
-    found = []
-    for seed in range(3):
-        flows = [along("a", name), along("b", name), along("a", "reno", group=None)]
-        run = tc.simulate(tc.Scenario(lossy(1e-3, more), flows, duration=150, seed=seed))
-        found.append(run.throughput(after=20).values)
-    a, b, alone = np.mean(found, axis=0)
+    flows = [along("a", name), along("b", name), along("a", "reno", group=None)]
+    case = tc.Scenario(lossy(1e-3, more), flows, duration=150)
+    a, b, alone = mean_over_seeds(range(3), lambda run: run.throughput(after=20), case)
     return a / alone, b / alone
 
 
@@ -166,16 +161,12 @@ def test_between_two_bottlenecks_it_takes_the_best_of_both_at_most(name):
 def test_at_a_shared_bottleneck_a_connection_of_two_paths_does_little_harm(name, share, model):
     """Share of the link beside one Reno, which gets a third of it without coupling; mean of four
     seeds (its standard error is 0.01)."""
-    flows = [
-        tc.Flow(name, group="both", jitter=1.0),
-        tc.Flow(name, group="both", jitter=1.0),
-        tc.Flow("reno", jitter=1.0),
-    ]
-    net = tc.dumbbell("10 Mbps", "20 ms", 50)
-    shares = []
-    for seed in range(4):
-        run = simulate_in(model, tc.Scenario(net, flows, duration=120, seed=seed))
+
+    def share_of(run):
         rates = run.by_group(run.throughput(after=20))
-        shares.append(float(rates[0] / rates.sum()))
-    assert np.mean(shares) == pytest.approx(share, abs=0.03)
-    assert math.isfinite(rates.sum())
+        return float(rates[0] / rates.sum())
+
+    flows = [tc.Flow(name, group="both", jitter=1.0)] * 2 + [tc.Flow("reno", jitter=1.0)]
+    case = on_a_link(*flows, duration=120)
+    found = mean_over_seeds(range(4), share_of, case, **WAYS[model])
+    assert found == pytest.approx(share, abs=0.03)

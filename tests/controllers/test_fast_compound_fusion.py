@@ -10,13 +10,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from by_hand import rules_of
+from by_hand import Rules
 from every_model import BESIDE_PACKETS, EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
+from on_a_link import on_a_link
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS
 
 BDP = 333
 
@@ -26,27 +26,21 @@ def flow(controller, **settings):
     return tc.Flow(controller, packet_size=1500, **sender | settings)
 
 
-def simulate(
-    model, *flows, loss=0.0, buffer=BDP, duration=100, seed=1, rate=100e6, rtt=0.04, **more
-):
+def simulate(model, *flows, buffer=BDP, duration=100, rate=100e6, rtt=0.04, **more):
     """Flows on one link whose base RTT is `rtt`, transmission of 1500 and 40 bytes included."""
-    net = tc.dumbbell(rate, (rtt - 8 * 1540 / rate) / 2, buffer, loss=loss)
-    return simulate_in(model, tc.Scenario(net, flows, duration=duration, seed=seed, **more))
+    link = {"rate": rate, "delay": (rtt - 8 * 1540 / rate) / 2, "buffer": buffer}
+    case = on_a_link(*flows, duration=duration, **({"seed": 1} | link | more))
+    return simulate_in(model, case)
 
 
-def mbps(run, after=20.0):
-    return run.throughput(after=after).values / 1e6
+class Path(Rules):
+    """A controller's rules in congestion avoidance on a path of base RTT 40 ms.
 
-
-class Rules:
-    """A controller's rules on plain objects, in congestion avoidance with a window of `cwnd`.
-
-    `queueing` is the time that packets wait on a path of base RTT 40 ms.
+    `queueing` is the time that packets wait.
     """
 
-    def __init__(self, name, cwnd, *, base=0.04, params=None, **state):
-        state = {"cwnd": cwnd, "ssthresh": 2.0} | state
-        self.controller, self.s, self.p, self.a = rules_of(name, params=params, **state)
+    def __init__(self, name, cwnd, *, base=0.04, **state):
+        super().__init__(name, cwnd=cwnd, **state)
         self.base = self.a.base_rtt = base
         self.see(0.0)
 
@@ -56,35 +50,34 @@ class Rules:
         self.a.window = self.s.cwnd
         self.a.inflight = self.a.round_packets = float(math.floor(self.s.cwnd))
 
-    def round(self, queueing=0.0, rate=None):
+    def trip(self, queueing=0.0):
         """A round trip: its end, then ACKs of a window; by how much the window changes."""
         before = self.s.cwnd
         self.see(queueing)
-        if self.controller.on_round:
-            self.controller.on_round(self.s, self.p, self.a)
-        window = self.s.cwnd
-        spacing = 1 / rate if rate else self.a.rtt / window
+        if self.c.on_round:
+            self.round()
+        part = self.s.cwnd / 200
         for _ in range(200):
-            self.a.now += spacing * window / 200
-            self.a.acked = self.a.growing = self.a.delivered = window / 200
-            self.a.window = self.s.cwnd
-            self.a.inflight = float(math.floor(self.s.cwnd))
-            self.controller.on_ack(self.s, self.p, self.a)
+            used = {"window": self.s.cwnd, "inflight": float(math.floor(self.s.cwnd))}
+            now = self.a.now + self.a.rtt / 200
+            self.ack(now=now, acked=part, growing=part, delivered=part, **used)
         return self.s.cwnd - before
 
-    def lose(self, queueing=0.0):
-        """A loss; what is left of the window, as a share of it."""
+    def loss(self, queueing=0.0, **ack):
+        """A loss, after an ACK; what is left of the window, as a share of it."""
         self.see(queueing)
-        self.controller.on_ack(self.s, self.p, self.a)
-        before = self.a.window = self.s.cwnd
-        self.controller.on_loss(self.s, self.p, self.a)
-        return self.s.cwnd / before
+        before = self.ack(**ack).cwnd
+        return self.lose(window=before).cwnd / before
+
+
+def mbps(run, after=20.0):
+    return run.throughput(after=after).values / 1e6
 
 
 # FAST
 
 
-class FastPath(Rules):
+class FastPath(Path):
     """FAST on a pipe of P packets; the RTT of a round is that of the window of the one before."""
 
     def __init__(self, cwnd, pipe, **params):
@@ -94,8 +87,7 @@ class FastPath(Rules):
     def update(self):
         self.s.avg_rtt = self.base * max(1.0, self.s.old_cwnd / self.pipe)
         self.see(self.s.avg_rtt - self.base)
-        self.controller.on_round(self.s, self.p, self.a)
-        return self.s.cwnd
+        return self.round().cwnd
 
 
 @given(
@@ -122,14 +114,14 @@ def test_fast_at_most_doubles_and_waits_its_period():
 
 def test_fast_halves_at_a_loss_and_forgets_the_window_before():
     path = FastPath(100.0, 50, alpha=50)
-    assert path.lose(0.04) == 0.5
+    assert path.loss(0.04) == 0.5
     assert path.s.old_cwnd == 50
 
 
 def test_fast_starts_up_until_its_queueing_delay_is_reached():
-    path = Rules("fast", 10.0, ssthresh=math.inf)
-    assert path.round(0.0) == pytest.approx(10)
-    path.round(0.01)
+    path = Path("fast", 10.0, ssthresh=math.inf)
+    assert path.trip(0.0) == pytest.approx(10)
+    path.trip(0.01)
     assert path.s.ssthresh == 2
 
 
@@ -184,44 +176,40 @@ def test_fast_approaches_by_one_minus_gamma_per_update(model, gamma, period, bel
 def test_compound_changes_by_its_law(window, queueing):
     """alpha W^k a round trip while less than gamma packets queue, then 1 - zeta diff; Reno at
     least."""
-    rules = Rules("compound", window, dwnd=window / 2)
+    path = Path("compound", window, dwnd=window / 2)
     diff = window * queueing / (0.04 + queueing)
     delay = max(0.125 * window**0.75 - 1, 0) if diff < 30 else max(-diff, -window / 2)
-    assert rules.round(queueing) == pytest.approx(1 + delay, abs=1 / 20 + 1e-6 * window)
+    assert path.trip(queueing) == pytest.approx(1 + delay, abs=1 / 20 + 1e-6 * window)
 
 
 @given(st.floats(8, 5000), st.floats(0, 1), st.floats(0.1, 0.9))
 def test_compound_loss_takes_beta_but_leaves_renos_half(window, delay_share, beta):
-    rules = Rules("compound", window, dwnd=window * delay_share, params={"beta": beta})
-    rules.a.acked = 0.0
-    left = rules.lose()
+    path = Path("compound", window, dwnd=window * delay_share, params={"beta": beta})
+    left = path.loss(acked=0.0)
     assert left == pytest.approx(max(1 - beta, (1 - delay_share) / 2, 2 / window), rel=1e-9)
-    assert rules.s.dwnd >= 0
+    assert path.s.dwnd >= 0
 
 
 def test_compound_keeps_renos_part_above_two_packets():
     """Losses in a row halve it; without the floor a queue that then takes dwnd away left next to
     no window at all."""
-    rules = Rules("compound", 2000.0, dwnd=1990.0)
+    path = Path("compound", 2000.0, dwnd=1990.0)
     for _ in range(5):
-        rules.lose()
-    assert rules.s.cwnd == pytest.approx(2000 / 2**5, rel=0.01)
-    rules.a.acked = 0.0
-    rules.see(100.0)
-    rules.controller.on_round(rules.s, rules.p, rules.a)
-    assert (rules.s.cwnd - 2, rules.s.dwnd) == pytest.approx((0, 0), abs=0.02)
+        path.loss()
+    assert path.s.cwnd == pytest.approx(2000 / 2**5, rel=0.01)
+    path.see(100.0)
+    s = path.round(acked=0.0)
+    assert (s.cwnd - 2, s.dwnd) == pytest.approx((0, 0), abs=0.02)
 
 
 @pytest.mark.parametrize("name", ["compound", "fusion", "areno", "fast"])
 def test_a_loss_halves_the_receivers_window_where_that_holds(name):
     """cwnd has grown unused to ten times of it."""
     floor = {"reno_cwnd": 1000.0} if name == "fusion" else {}
-    rules = Rules(name, 1000.0, **floor)
-    rules.see(0.08)
-    rules.a.acked, rules.a.window = 0.0, 100.0
-    rules.controller.on_ack(rules.s, rules.p, rules.a)
-    rules.controller.on_loss(rules.s, rules.p, rules.a)
-    assert rules.s.cwnd == pytest.approx(50)
+    path = Path(name, 1000.0, **floor)
+    path.see(0.08)
+    path.ack(acked=0.0, window=100.0)
+    assert path.lose().cwnd == pytest.approx(50)
 
 
 @pytest.mark.parametrize(
@@ -231,35 +219,34 @@ def test_a_loss_halves_the_receivers_window_where_that_holds(name):
 def test_a_window_that_shrinks_below_the_last_loss_is_not_in_slow_start(name, state, left):
     """At the window that the loss left 40 ms begin to queue: diff is 500 packets, of which
     Compound takes all away and Fusion leaves alpha, 50."""
-    rules = Rules(name, 1000.0, ssthresh=1000.0, **state)
-    rules.round(0.04)
-    assert rules.s.cwnd == pytest.approx(left, rel=0.01)
-    assert rules.s.cwnd >= rules.s.ssthresh
+    path = Path(name, 1000.0, ssthresh=1000.0, **state)
+    path.trip(0.04)
+    assert path.s.cwnd == pytest.approx(left, rel=0.01)
+    assert path.s.cwnd >= path.s.ssthresh
     if name == "fusion":
-        assert rules.s.reno_cwnd == pytest.approx(51, abs=0.5)
+        assert path.s.reno_cwnd == pytest.approx(51, abs=0.5)
 
 
 def test_compound_timeout_ends_the_delay_window():
-    rules = Rules("compound", 100.0, dwnd=60.0)
-    rules.controller.on_timeout(rules.s, rules.p, rules.a)
-    assert (rules.s.cwnd, rules.s.ssthresh, rules.s.dwnd) == (1, 50, 0)
+    s = Path("compound", 100.0, dwnd=60.0).time_out()
+    assert (s.cwnd, s.ssthresh, s.dwnd) == (1, 50, 0)
 
 
 def test_compound_loss_every_nth_packet():
     """The rules with a loss each 1/p packets: mean 0.2553 / p^0.8 and peak 0.3504 / p^0.8."""
     p = 1e-5
-    rules = Rules("compound", 3000.0)
-    sent, packets, rounds, peaks = 0.0, 0.0, 0, []
+    path = Path("compound", 3000.0)
+    sent, windows, peaks = 0.0, [], []
     while len(peaks) < 30:
-        sent += rules.s.cwnd
+        sent += path.s.cwnd
         if len(peaks) >= 10:
-            packets, rounds = packets + rules.s.cwnd, rounds + 1
-        rules.round()
+            windows.append(path.s.cwnd)
+        path.trip()
         if sent >= 1 / p:
-            peaks.append(rules.s.cwnd)
-            rules.lose()
+            peaks.append(path.s.cwnd)
+            path.loss()
             sent -= 1 / p
-    assert packets / rounds == pytest.approx(0.2553 / p**0.8, rel=0.02)
+    assert np.mean(windows) == pytest.approx(0.2553 / p**0.8, rel=0.02)
     assert np.mean(peaks[10:]) == pytest.approx(0.3504 / p**0.8, rel=0.02)
 
 
@@ -292,9 +279,7 @@ def test_compound_obeys_its_response_function(model, p):
 def areno_increase(most, c, steepness=10.0):
     from tcpcc.controllers.areno import increase
 
-    p = CONTROLLERS.find("areno").example()[1]
-    p.steepness = steepness
-    return increase(p, most, c)
+    return increase(Rules("areno", params={"steepness": steepness}).p, most, c)
 
 
 @given(st.floats(0, 1e5), st.floats(0.5, 30))
@@ -311,14 +296,12 @@ def test_areno_increase_is_renos_at_congestion_and_on_average(most, steepness):
 @pytest.mark.parametrize("c", [0.0, 0.2, 0.5, 1.0])
 def test_areno_grows_by_its_law(c, overlap):
     """1 + W_inc(c) - overlap packets a round trip while W_probe is positive."""
-    rules = Rules(
-        "areno", 300.0, params={"overlap": overlap}, rtt_cong=0.08, probe=100.0, re=7500.0
-    )
-    rules.s.re_time = -1.0
-    most = 7500 / rules.p.m
+    state = {"rtt_cong": 0.08, "probe": 100.0, "re": 7500.0, "re_time": -1.0}
+    path = Path("areno", 300.0, params={"overlap": overlap}, **state)
+    most = 7500 / path.p.m
     assert most == pytest.approx(9)
     expected = 1 + areno_increase(most, c) - overlap
-    assert rules.round(0.04 * c) == pytest.approx(expected, rel=0.05, abs=0.02)
+    assert path.trip(0.04 * c) == pytest.approx(expected, rel=0.05, abs=0.02)
 
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
@@ -326,40 +309,38 @@ def test_areno_grows_by_its_law(c, overlap):
 def test_areno_uses_a_lossy_path_whose_queue_is_empty(model, recovery):
     """Losses at R = d set RTT_cong to d, and (1) is 0/0: what single packets wait for each other is
     no congestion."""
-    net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=1e-3)
+    link = {"rate": "100 Mbps", "buffer": 333, "access_rate": "1 Gbps", "loss": 1e-3}
     flow = tc.Flow("areno", recovery=recovery, packet_size=1500)
-    run = simulate_in(model, tc.Scenario(net, [flow], duration=40))
+    run = simulate_in(model, on_a_link(flow, duration=40, **link))
     assert run.throughput(after=10).item() > 70e6
 
 
 def test_areno_base_is_renos():
     """Where W_inc is negative and W_probe is 0, W grows as Reno's."""
-    rules = Rules("areno", 300.0, rtt_cong=0.08, re=75e3)
-    assert areno_increase(75e3 / rules.p.m, 0.5) < 0
-    assert rules.round(0.02) == pytest.approx(1, rel=0.01)
+    path = Path("areno", 300.0, rtt_cong=0.08, re=75e3)
+    assert areno_increase(75e3 / path.p.m, 0.5) < 0
+    assert path.trip(0.02) == pytest.approx(1, rel=0.01)
 
 
 @pytest.mark.parametrize("c", [0.0, 0.3, 1.0])
 def test_areno_leaves_the_more_the_less_congestion(c):
-    rules = Rules("areno", 300.0, rtt_cong=0.08, probe=100.0, params={"a": 1.0})
-    assert rules.lose(0.04 * c) == pytest.approx(1 / (1 + c))
-    assert rules.s.probe == 0
+    path = Path("areno", 300.0, rtt_cong=0.08, probe=100.0, params={"a": 1.0})
+    assert path.loss(0.04 * c) == pytest.approx(1 / (1 + c))
+    assert path.s.probe == 0
 
 
 @pytest.mark.parametrize(("rtt", "ssthresh"), [(0.05, math.inf), (0.0, 2.0)])
 def test_areno_halves_where_it_cannot_tell(rtt, ssthresh):
     """In slow start, and before any round-trip time was measured."""
-    rules = Rules("areno", 300.0, rtt_cong=0.08, rtt=rtt, ssthresh=ssthresh)
-    rules.controller.on_loss(rules.s, rules.p, rules.a)
-    assert rules.s.cwnd == rules.s.ssthresh == 150
+    s = Path("areno", 300.0, rtt_cong=0.08, rtt=rtt, ssthresh=ssthresh).lose()
+    assert s.cwnd == s.ssthresh == 150
 
 
 def test_areno_remembers_the_delay_at_losses():
-    rules = Rules("areno", 300.0)
-    rules.lose(0.04)
-    assert rules.s.rtt_cong == pytest.approx(0.08)
-    rules.lose(0.0)
-    assert rules.s.rtt_cong == pytest.approx(0.85 * 0.08 + 0.15 * 0.04)
+    path = Path("areno", 300.0)
+    for queueing, remembered in ((0.04, 0.08), (0.0, 0.85 * 0.08 + 0.15 * 0.04)):
+        path.loss(queueing)
+        assert path.s.rtt_cong == pytest.approx(remembered)
 
 
 # Fusion
@@ -369,9 +350,9 @@ def test_fusion_in_numbers():
     """At 100 Mb/s W_inc is 8.33 packets a round trip; a queue of 4 ms, alpha, is 33.3 of the flow's
     packets (sections II-C, III)."""
     rate = 100e6 / 12000
-    rules = Rules("fusion", rate * 0.04, be=rate, reno_cwnd=2.0)
-    assert rules.round(0.0) == pytest.approx(8.33, rel=0.02)
-    assert rate * rules.p.d_min == pytest.approx(33.3, abs=0.1)
+    path = Path("fusion", rate * 0.04, be=rate, reno_cwnd=2.0)
+    assert path.trip(0.0) == pytest.approx(8.33, rel=0.02)
+    assert rate * path.p.d_min == pytest.approx(33.3, abs=0.1)
 
 
 @given(st.floats(10, 5000), st.floats(0, 0.03), st.floats(0, 1e5))
@@ -379,10 +360,10 @@ def test_fusion_is_a_band_of_delay(window, queueing, be):
     """diff < alpha is R - d < 4 ms, diff > 3 alpha is R - d > 12 ms, whatever the window."""
     from tcpcc.controllers.fusion import per_round
 
-    rules = Rules("fusion", window, be=be, rtt=0.04 + queueing)
+    path = Path("fusion", window, be=be, rtt=0.04 + queueing)
     diff = window * queueing / (0.04 + queueing)
     alpha = window * 0.004 / (0.04 + queueing)
-    change = per_round(rules.s, rules.p, rules.a)
+    change = per_round(path.s, path.p, path.a)
     if min(abs(diff / alpha - 1), abs(diff / alpha - 3)) < 1e-9:
         return
     if diff < alpha:
@@ -394,24 +375,20 @@ def test_fusion_is_a_band_of_delay(window, queueing, be):
 
 
 def test_fusion_is_never_below_reno():
-    rules = Rules("fusion", 100.0, reno_cwnd=100.0)
-    assert rules.round(0.02) == pytest.approx(1, rel=0.01)
-    assert rules.s.cwnd == rules.s.reno_cwnd
+    path = Path("fusion", 100.0, reno_cwnd=100.0)
+    assert path.trip(0.02) == pytest.approx(1, rel=0.01)
+    assert path.s.cwnd == path.s.reno_cwnd
 
 
-@pytest.mark.parametrize(("queueing", "left"), [(0.0, 1.0), (0.01, 0.8), (0.04, 0.5), (0.1, 0.5)])
-def test_fusion_loss_empties_the_queue_but_halves_at_most(queueing, left):
-    """max(d/R, 1/2); Reno's window is halved by itself (erratum B1)."""
-    rules = Rules("fusion", 300.0, reno_cwnd=100.0)
-    rules.a.acked = rules.a.growing = 0.0
-    assert rules.lose(queueing) == pytest.approx(left)
-    assert rules.s.reno_cwnd == 50
-
-
-def test_fusion_halves_in_slow_start():
-    rules = Rules("fusion", 300.0, reno_cwnd=300.0, ssthresh=math.inf)
-    rules.a.acked = 0.0
-    assert rules.lose(0.01) == 0.5
+@pytest.mark.parametrize(
+    ("queueing", "ssthresh", "left"),
+    [(0.0, 2, 1.0), (0.01, 2, 0.8), (0.04, 2, 0.5), (0.1, 2, 0.5), (0.01, math.inf, 0.5)],
+)
+def test_fusion_loss_empties_the_queue_but_halves_at_most(queueing, ssthresh, left):
+    """max(d/R, 1/2); Reno's window is halved by itself (erratum B1), but in slow start."""
+    path = Path("fusion", 300.0, reno_cwnd=100.0, ssthresh=ssthresh)
+    assert path.loss(queueing, acked=0.0, growing=0.0) == pytest.approx(left)
+    assert path.s.reno_cwnd == (50 if ssthresh == 2 else 150)
 
 
 @EVERY_MODEL
@@ -429,10 +406,9 @@ def test_fusion_keeps_its_queue_in_the_band(model):
 def test_fusion_leaves_the_band_s_upper_end_at_once():
     """Half of the link is taken away: the queue passes 12 ms, 100 packets, by far, and is below
     within six round trips though nothing is lost (but before; Reno's window is small)."""
-    net = tc.dumbbell(100e6, (0.2 - 8 * 1540 / 100e6) / 2, 1667, loss=1e-4)
     cross = tc.CBR("40 Mbps", on=[(30, 35)], packet_size=1500)
-    case = tc.Scenario(net, [flow("fusion"), cross], duration=35, interval=0.05, seed=1)
-    data = tc.simulate(case).data
+    lossy = {"rtt": 0.2, "buffer": 1667, "loss": 1e-4}
+    data = simulate("packet", flow("fusion"), cross, duration=35, interval=0.05, **lossy).data
     assert data["dropped"].isel(flow=0).sel(time=slice(29.5, 31.2)).sum() == 0
     queue = data["queue"].isel(link=0)
     assert queue.sel(time=slice(20, 30)).max() < 100
@@ -532,20 +508,19 @@ def test_fast_gets_less_than_its_share_beside_reno(model):
 
 
 def test_adavegas_increase_grows_with_each_success():
-    rules = Rules("adavegas", 100.0)
-    rules.p.integer_delta = 0.0
-    assert [rules.round() for _ in range(6)] == pytest.approx([1, 2, 3, 4, 4, 4], rel=0.03)
-    rules.round(0.04 * 2 / 100)  # between alpha and beta
-    assert rules.round() == pytest.approx(1, rel=0.03)
-    rules.round()
-    assert rules.round(0.04) == pytest.approx(-1)
-    assert rules.s.run == 0
+    path = Path("adavegas", 100.0, params={"integer_delta": False})
+    assert [path.trip() for _ in range(6)] == pytest.approx([1, 2, 3, 4, 4, 4], rel=0.03)
+    path.trip(0.04 * 2 / 100)  # between alpha and beta
+    assert path.trip() == pytest.approx(1, rel=0.03)
+    path.trip()
+    assert path.trip(0.04) == pytest.approx(-1)
+    assert path.s.run == 0
 
 
 def test_adavegas_doubles_a_small_window_after_a_timeout():
     """An increase by W is none of Vegas' slow start, which ends at the timeout's ssthresh."""
-    rules = Rules("adavegas", 4.0, ssthresh=3.0, run=5.0)
-    assert [rules.round() for _ in range(3)] == pytest.approx([4, 4, 4], rel=0.03)
+    path = Path("adavegas", 4.0, ssthresh=3.0, run=5.0)
+    assert [path.trip() for _ in range(3)] == pytest.approx([4, 4, 4], rel=0.03)
 
 
 @EVERY_MODEL

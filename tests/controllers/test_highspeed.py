@@ -5,32 +5,30 @@ from itertools import repeat
 
 import numpy as np
 import pytest
-from by_hand import rules_of
-from every_model import EVERY_MODEL, simulate_in
+from by_hand import Rules
+from every_model import EVERY_MODEL, WAYS, simulate_in
+from on_a_link import mean_over_seeds, on_a_link
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.hstcp import TABLE, decrease, increase
 
 
-def begin(name, window=100.0, rtt=0.1, **params):
-    """A controller's state in congestion avoidance at `window`, its parameters, a sample."""
-    rtts = dict.fromkeys(("rtt", "srtt", "base_rtt", "max_rtt"), rtt)
-    sample = {"window": window, "now": 0.0, **rtts}
-    return rules_of(name, params=params, sample=sample, cwnd=window, ssthresh=2.0)
+def begin(name, window=100.0, rtt=0.1, params=None, **state):
+    """A flow in congestion avoidance at `window`."""
+    sample = {"now": 0.0, **dict.fromkeys(("rtt", "srtt", "base_rtt", "max_rtt"), rtt)}
+    return Rules(name, params=params, sample=sample, cwnd=window, **state)
 
 
-def growth(name, window, **settings):
+def growth(name, window, state=None, **params):
     """Packets that a round trip adds, were all its ACKs as the first."""
-    controller, s, p, a = begin(name, window, **settings)
-    controller.on_ack(s, p, a)
+    s = begin(name, window, params=params, **(state or {})).ack()
     return (s.cwnd - window) * window
 
 
-def kept(name, window, **settings):
+def kept(name, window, **params):
     """Share of the window that a loss leaves."""
-    controller, s, p, a = begin(name, window, **settings)
-    controller.on_loss(s, p, a)
+    s = begin(name, window, params=params).lose()
     assert s.ssthresh == s.cwnd
     return s.cwnd / window
 
@@ -71,34 +69,38 @@ def test_hstcp_table_is_the_rfc_s():
 
 @pytest.mark.parametrize("window", [40, 100, 1000, 10_000, 80_000])
 def test_hstcp_table_is_the_formula_in_steps(window):
-    p, steps = (begin("hstcp", table=table)[2] for table in (0, 1))
+    p, steps = (begin("hstcp", params={"table": table}).p for table in (0, 1))
     assert 0 <= increase(steps, window) - increase(p, window) + 1.6 <= 2.7
     assert decrease(steps, window) == pytest.approx(decrease(p, window), abs=0.06)
 
 
-def test_hstcp_beyond_high_window_decreases_by_the_least_share():
-    assert kept("hstcp", 83000) == pytest.approx(0.9)
-    assert kept("hstcp", 5e5) == pytest.approx(0.9)
+@pytest.mark.parametrize("window", [83000, 5e5])
+def test_hstcp_beyond_high_window_decreases_by_the_least_share(window):
+    assert kept("hstcp", window) == pytest.approx(0.9)
 
 
-def test_hstcp_parameters_must_span_a_range():
-    with pytest.raises(tc.ScenarioError, match="low_window = 90000: must be below high_window"):
-        tc.Flow("hstcp", low_window=90000)
-    with pytest.raises(tc.ScenarioError, match=r"high_p = 0\.01: must be below low_p = 0\.001"):
-        tc.Flow("hstcp", high_p=0.01)
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"low_window": 90000}, "low_window = 90000: must be below high_window"),
+        ({"high_p": 0.01}, r"high_p = 0\.01: must be below low_p = 0\.001"),
+    ],
+)
+def test_hstcp_parameters_must_span_a_range(params, message):
+    with pytest.raises(tc.ScenarioError, match=message):
+        tc.Flow("hstcp", **params)
 
 
 @pytest.mark.parametrize("window", [100.0, 1e4, 1e6])
 def test_scalable_recovers_in_as_many_rounds_whatever_the_window(window):
     """-ln(1 - b)/ln(1 + a) = 13.4; the ACKs of a round are one growth by 1.01 here."""
-    controller, s, p, a = begin("scalable", window)
-    controller.on_loss(s, p, a)
+    end = begin("scalable", window)
+    s = end.lose()
     rounds = 0.0
     while s.cwnd < window:
-        a.acked = a.growing = before = s.cwnd
-        controller.on_ack(s, p, a)
-        part = math.log(min(s.cwnd, window) / before) / math.log(s.cwnd / before)
-        rounds += part
+        before = s.cwnd
+        end.ack(acked=before, growing=before)
+        rounds += math.log(min(s.cwnd, window) / before) / math.log(s.cwnd / before)
     assert rounds == pytest.approx(13.42, abs=0.01)
 
 
@@ -108,31 +110,36 @@ def test_scalable_of_linux_adds_one_in_min_w_50_packets(window, expected):
 
 
 @pytest.mark.parametrize(
-    ("window", "last_max", "expected"),
+    ("name", "window", "last_max", "expected"),
     [
-        (100, 200, 16), (100, 140, 10), (100, 104, 0.2), (100, 101, 0.2),
-        (100, 97, 0.2), (100, 91, 3), (100, 60, 40 / 3), (100, 40, 16), (12, 100, 1),
+        *(("bic", 100, last, step) for last, step in (
+            (200, 16), (140, 10), (104, 0.2), (101, 0.2), (97, 0.2), (91, 3), (60, 40 / 3), (40, 16)
+        )),
+        ("bic", 12, 100, 1),
+        *(("bic_2004", 1000, last, step) for last, step in (
+            (1200, 32), (1040, 20), (1002, 1), (math.inf, 32)
+        )),
+        ("bic_2004", 10, 1000, 1),
     ],
 )  # fmt: skip
-def test_bic_searches_and_probes(window, last_max, expected):
-    controller, s, p, a = begin("bic", window)
-    s.last_max, s.lost = last_max, 1.0
-    controller.on_ack(s, p, a)
-    assert (s.cwnd - window) * window == pytest.approx(expected)
+def test_bic_searches_and_probes(name, window, last_max, expected):
+    """Linux' and the INFOCOM paper's."""
+    state = {"last_max": last_max} | ({"lost": 1.0} if name == "bic" else {})
+    assert growth(name, window, state) == pytest.approx(expected)
 
 
 def test_bic_grows_by_a_twentieth_until_a_loss_and_after_a_timeout():
     """(4), at 1000 packets, where probing adds 16 at most and the search near its end 0.2."""
     assert growth("bic", 1000) == pytest.approx(50)
-    controller, s, p, a = begin("bic", 1000)
-    controller.on_loss(s, p, a)
-    for after, expected in ((controller.on_loss, 0.2), (controller.on_timeout, 50)):
-        after(s, p, a)
-        s.cwnd, s.ssthresh, a.window = 1000.0, 2.0, 1000.0
-        s.last_max = 1000.0
-        controller.on_ack(s, p, a)
+    end = begin("bic", 1000)
+    end.lose()
+    for after, expected in (("on_loss", 0.2), ("on_timeout", 50)):
+        s = end.call(after)
+        s.cwnd = s.last_max = 1000.0
+        s.ssthresh = 2.0
+        end.ack()
         assert (s.cwnd - 1000) * 1000 == pytest.approx(expected)
-    controller.on_timeout(s, p, a)
+    end.time_out()
     assert (s.cwnd, s.last_max) == (1, 0)
 
 
@@ -142,15 +149,15 @@ def test_bic_grows_as_reno_up_to_low_window_whatever_its_ack_ratio():
     assert growth("bic", 14.5, ack_ratio=2) > 1
 
 
-def rounds_beyond(name, packets, last=100.0, **params):
+def rounds_beyond(name, packets, last=100.0):
     """Round trips from a loss at `last` until the window is larger by so many packets."""
-    controller, s, p, a = begin(name, last, **params)
-    controller.on_loss(s, p, a)
+    end = begin(name, last)
+    s = end.lose()
     rounds = 0
     while s.cwnd < last + packets:
         rounds += 1
         for _ in range(int(s.cwnd)):
-            controller.on_ack(s, p, a)
+            end.ack()
     return rounds
 
 
@@ -162,36 +169,22 @@ def test_bic_of_the_paper_finds_its_maximum_and_leaves_it():
     assert rounds_beyond("bic", 10) > 40
 
 
-@pytest.mark.parametrize(
-    ("window", "last_max", "expected"),
-    [(1000, 1200, 32), (1000, 1040, 20), (1000, 1002, 1), (10, 1000, 1), (1000, math.inf, 32)],
-)
-def test_bic_of_the_paper_searches(window, last_max, expected):
-    controller, s, p, a = begin("bic_2004", window)
-    s.last_max = last_max
-    controller.on_ack(s, p, a)
-    assert (s.cwnd - window) * window == pytest.approx(expected)
-
-
 def test_bic_of_the_paper_probes_by_doubling_up_to_smax():
-    controller, s, p, a = begin("bic_2004", 1000)
-    s.last_max = 1000.0
+    end = begin("bic_2004", 1000, last_max=1000.0)
     steps = []
     for _ in range(8):
-        before = s.cwnd
+        before = end.s.cwnd
         for _ in range(int(before)):
-            controller.on_ack(s, p, a)
-        steps.append(s.cwnd - before)
+            end.ack()
+        steps.append(end.s.cwnd - before)
     assert steps == pytest.approx([1, 2, 4, 8, 16, 32, 32, 32], rel=0.05)
 
 
 def test_bic_of_the_paper_makes_room_where_its_maximum_falls():
-    controller, s, p, a = begin("bic_2004", 1000)
-    controller.on_loss(s, p, a)
-    assert (s.last_max, s.cwnd) == (1000, 875)
-    a.window = 900.0
-    controller.on_loss(s, p, a)
-    assert (s.last_max, s.cwnd) == ((900 + 787.5) / 2, 787.5)
+    end = begin("bic_2004", 1000)
+    for window, after in ((1000.0, (1000, 875)), (900.0, ((900 + 787.5) / 2, 787.5))):
+        s = end.lose(window=window)
+        assert (s.last_max, s.cwnd) == after
     assert kept("bic_2004", 10) == 0.5
 
 
@@ -207,32 +200,35 @@ def test_bic_of_the_paper_makes_room_where_its_maximum_falls():
 )
 def test_fast_convergence_makes_room(name, beta):
     """After a loss below the last maximum the next one is taken lower than the window."""
-    controller, s, p, a = begin(name, 200)
+    end, without = (begin(name, 200, params={"fast_convergence": on}) for on in (True, False))
     for window, last_max in [(200, 200), (100, (1 + beta) / 2 * 100), (100, 100)]:
-        a.window = window
-        controller.on_loss(s, p, a)
-        assert s.cwnd == pytest.approx(beta * window)
-        assert s.last_max == pytest.approx(last_max)
-    controller, s, p, a = begin(name, 200, fast_convergence=False)
-    for window in (200, 100):
-        a.window = window
-        controller.on_loss(s, p, a)
-        assert s.last_max == window
+        s = end.lose(window=window)
+        assert (s.cwnd, s.last_max) == pytest.approx((beta * window, last_max))
+        assert without.lose(window=window).last_max == window
 
 
 def after_loss(name, rounds, window=1000.0, rtt=0.1, **params):
     """Windows at the end of each round after a loss at `window`."""
-    controller, s, p, a = begin(name, window, rtt, **params)
-    controller.on_loss(s, p, a)
-    windows = [s.cwnd]
+    end = begin(name, window, rtt, params)
+    windows = [end.lose().cwnd]
     for _ in range(rounds):
         for _ in range(50):
-            a.now += rtt / 50
-            a.clock, a.acked = a.now, s.cwnd / 50
-            a.growing = a.acked
-            controller.on_ack(s, p, a)
-        windows.append(s.cwnd)
+            now, acked = end.a.now + rtt / 50, end.s.cwnd / 50
+            end.ack(now=now, clock=now, acked=acked, growing=acked)
+        windows.append(end.s.cwnd)
     return np.array(windows)
+
+
+def test_cubic_2005_before_a_loss_and_after_a_timeout_grows_by_a_fiftieth():
+    """It has no loss then to reckon from."""
+    assert growth("cubic_2005", 1000) == pytest.approx(20)
+    end = begin("cubic_2005", 1000)
+    end.lose()
+    s = end.time_out()
+    assert (s.cwnd, s.ssthresh) == (1, pytest.approx(1000 * 819 / 1024))
+    s.cwnd, s.ssthresh = 1000.0, 2.0
+    end.ack()
+    assert (s.cwnd - 1000) * 1000 == pytest.approx(20)
 
 
 @pytest.mark.parametrize(("name", "beta"), [("cubic_2008", 0.8), ("cubic", 0.7)])
@@ -277,45 +273,31 @@ def test_cubic_2005_comes_to_the_last_maximum_with_c_over_12_8_and_the_k_of_c():
         assert 100 - windows[n] == pytest.approx(c / 12.8125 * (k - 0.1 * n) ** 3, rel=0.02)
 
 
-def test_cubic_2005_before_a_loss_grows_by_a_fiftieth():
-    assert growth("cubic_2005", 1000) == pytest.approx(20)
-
-
-@pytest.mark.parametrize(("name", "window", "settings"), [
-    ("bic", 1000.0, {"ack_ratio": 2}), ("cubic_2005", 1000.0, {"ack_ratio": 2}),
-])  # fmt: skip
-def test_linux_reckons_with_delayed_acks(name, window, settings):
-    plain = growth(name, window)
-    assert growth(name, window, **settings) == pytest.approx(2 * plain)
+@pytest.mark.parametrize("name", ["bic", "cubic_2005"])
+def test_linux_reckons_with_delayed_acks(name):
+    assert growth(name, 1000, ack_ratio=2) == pytest.approx(2 * growth(name, 1000))
 
 
 @pytest.mark.parametrize("name", ["bic", "cubic_2005"])
 def test_early_linux_begins_with_a_threshold(name):
-    controller, s, p, a = begin(name, 50, initial_ssthresh=100)
-    s.ssthresh = math.inf
-    controller.on_ack(s, p, a)
+    s = begin(name, 50, params={"initial_ssthresh": 100}, ssthresh=math.inf).ack()
     assert (s.cwnd, s.ssthresh) == (51, 100)
 
 
 @pytest.mark.parametrize("queue", [0.0, 1.0, 1.5, 1.8, 30.0])
 def test_africa_is_hstcp_below_alpha_and_reno_above(queue):
-    controller, s, p, a = begin("africa", 1000)
-    a.base_rtt = a.srtt * (1 - queue / 1000)
-    controller.on_ack(s, p, a)
+    s = begin("africa", 1000).ack(base_rtt=0.1 * (1 - queue / 1000))
     fast = growth("hstcp", 1000)
     assert (s.cwnd - 1000) * 1000 == pytest.approx(fast if queue < 1.641 else 1)
     assert kept("africa", 1000) == kept("hstcp", 1000)
 
 
-def gentle_after(rtts, window=100, round_rtt=0.11):
+def gentle_after(rtts, *, gentle=0.0, round_rtt=0.11):
     """Whether ghstcp is in Reno mode after a round with these round-trip times, above 0.1 s."""
-    controller, s, p, a = begin("ghstcp", window)
-    a.round_rtt = round_rtt
+    end = begin("ghstcp", gentle=gentle)
     for rtt in rtts:
-        a.rtt, a.window = rtt, window
-        controller.on_ack(s, p, a)
-    controller.on_round(s, p, a)
-    return s.gentle == 1
+        end.ack(rtt=rtt, round_rtt=round_rtt).cwnd = 100.0
+    return end.round().gentle == 1
 
 
 @pytest.mark.long
@@ -323,19 +305,12 @@ def gentle_after(rtts, window=100, round_rtt=0.11):
 def test_ghstcp_is_hstcp_where_nothing_queues(model):
     """Random losses keep its window below the path's; what single packets, or trains, wait for
     each other is no trend."""
-    net = tc.dumbbell("100 Mbps", "20 ms", 333, access_rate="1 Gbps", loss=3e-4)
-    rates = [
-        np.mean(
-            [
-                simulate_in(
-                    model,
-                    tc.Scenario(net, [tc.Flow(name, packet_size=1500)], duration=60, seed=seed),
-                ).throughput(after=10)
-                for seed in range(30)
-            ]
-        )
-        for name in ("ghstcp", "hstcp")
-    ]
+    link = {"rate": "100 Mbps", "buffer": 333, "access_rate": "1 Gbps", "loss": 3e-4}
+    rates = []
+    for name in ("ghstcp", "hstcp"):
+        case = on_a_link(tc.Flow(name, packet_size=1500), duration=60, **link)
+        rate = mean_over_seeds(range(30), lambda run: run.throughput(after=10), case, **WAYS[model])
+        rates.append(rate.item())
     assert rates[0] == pytest.approx(rates[1], rel=0.05)
     assert not gentle_after(np.linspace(0.1, 0.1009, 100), round_rtt=0.1005)
 
@@ -349,12 +324,9 @@ def test_ghstcp_turns_to_reno_while_round_trip_times_rise():
     assert not gentle_after(ramp[::-1])
     assert not gentle_after(0.1 + 0 * ramp)
     assert not gentle_after(np.concatenate([ramp[::2], ramp[::-2]]))
-    controller, s, p, a = begin("ghstcp", 1000)
-    s.gentle = 1.0
-    controller.on_ack(s, p, a)
-    assert (s.cwnd - 1000) * 1000 == pytest.approx(1)
-    controller.on_loss(s, p, a)
-    assert s.gentle == 0
+    end = begin("ghstcp", 1000, gentle=1.0)
+    assert (end.ack().cwnd - 1000) * 1000 == pytest.approx(1)
+    assert end.lose().gentle == 0
     assert growth("ghstcp", 1000) == pytest.approx(growth("hstcp", 1000))
 
 
@@ -379,36 +351,18 @@ RISING, FALLING = 9 * [1], 9 * [-1]
     ],
 )
 def test_ghstcp_asks_both_of_pathloads_metrics(steps, before, after):
-    controller, s, p, a = begin("ghstcp")
-    s.gentle = before
-    for a.rtt in means(*steps):
-        controller.on_ack(s, p, a)
-        s.cwnd = 100.0
-    controller.on_round(s, p, a)
-    assert s.gentle == after
+    assert gentle_after(means(*steps), gentle=before) == after
 
 
 def test_ghstcp_judges_each_round_by_itself():
-    controller, s, p, a = begin("ghstcp")
-    controller.on_round(s, p, a)  # nothing was measured
-    assert s.gentle == 0
+    end = begin("ghstcp")
+    assert end.round().gentle == 0  # nothing was measured
     for steps, gentle in ((FALLING, 0), (RISING, 1), (FALLING, 0), (RISING, 1)):
-        for a.rtt in means(*steps):
-            controller.on_ack(s, p, a)
-        controller.on_round(s, p, a)
-        assert s.gentle == gentle
-    controller.on_timeout(s, p, a)
+        for rtt in means(*steps):
+            end.ack(rtt=rtt)
+        assert end.round().gentle == gentle
+    s = end.time_out()
     assert (s.cwnd, s.gentle) == (1, 0)
-
-
-def test_cubic_2005_has_no_loss_to_reckon_from_after_a_timeout():
-    controller, s, p, a = begin("cubic_2005", 1000)
-    controller.on_loss(s, p, a)
-    controller.on_timeout(s, p, a)
-    assert (s.cwnd, s.ssthresh) == (1, pytest.approx(1000 * 819 / 1024))
-    s.cwnd, s.ssthresh = 1000.0, 2.0
-    controller.on_ack(s, p, a)
-    assert (s.cwnd - 1000) * 1000 == pytest.approx(20)
 
 
 # Response to loss
@@ -425,8 +379,8 @@ LAWS = {
 def response(name, start, gaps, *, rtt=RTT, skip, **params):
     """Mean window of the rules alone, in a fluid of ACKs, after a loss at `start` and with `gaps`
     packets between the next ones, of which the first `skip` do not count."""
-    controller, s, p, a = begin(name, start, rtt, **params)
-    controller.on_loss(s, p, a)
+    end = begin(name, start, rtt, params)
+    s, a = end.lose(), end.a
     begun = sent = 0.0
 
     for number, gap in enumerate(gaps):
@@ -434,13 +388,11 @@ def response(name, start, gaps, *, rtt=RTT, skip, **params):
             begun, sent = a.now, 0.0
         sent += gap
         while gap > 0:
-            a.acked = a.growing = a.delivered = min(gap, s.cwnd / 10)
-            gap -= a.acked
-            a.now += a.acked * rtt / s.cwnd
-            a.clock = a.now
-            controller.on_ack(s, p, a)
-        a.window = s.cwnd
-        controller.on_loss(s, p, a)
+            acked = min(gap, s.cwnd / 10)
+            gap -= acked
+            now = a.now + acked * rtt / s.cwnd
+            end.ack(now=now, clock=now, acked=acked, growing=acked, delivered=acked)
+        end.lose(window=s.cwnd)
     return sent / (a.now - begun) * rtt
 
 
@@ -485,10 +437,7 @@ def test_cubic_is_friendly_where_reno_is_faster(name):
 def test_share_beside_reno_is_that_of_ns_2(model, name, params, expected):
     """Mb/s of 100, RTT 40 ms, a buffer of the BDP; ns-2.35 with its Linux agents, which give BIC
     nearly twice its growth (`ack_ratio`)."""
-    net = tc.dumbbell("100 Mbps", "20 ms", 333)
-    flows = [
-        tc.Flow(name, packet_size=1500, **params),
-        tc.Flow("reno", recovery="sack", packet_size=1500, start=0.3),
-    ]
-    run = simulate_in(model, tc.Scenario(net, flows, duration=330))
+    own = tc.Flow(name, packet_size=1500, **params)
+    reno = tc.Flow("reno", recovery="sack", packet_size=1500, start=0.3)
+    run = simulate_in(model, on_a_link(own, reno, rate="100 Mbps", buffer=333, duration=330))
     assert run.throughput(after=30).values[0] / 1e6 == pytest.approx(expected, abs=3)

@@ -1,24 +1,19 @@
 """LEDBAT++: its gain, its two regimes, its slowdowns, and what they do to a late flow."""
 
+import math
+
 import pytest
-from by_hand import rules_of
+from by_hand import Rules
+from on_a_link import on_a_link
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.ledbat_plus import AVOIDING, FROZEN, RAMPING, STARTING, change, gain
-
-RULES = CONTROLLERS.find("ledbat_plus")
 
 
 def begin(**state):
-    """State, parameters and sample of a flow on a path of 100 ms without a queue."""
+    """A flow on a path of 100 ms without a queue."""
     sample = {"srtt": 0.1, "base_rtt": 0.1, "rtt": 0.1, "inflight": 1e6, "phase": 0.0}
-    return rules_of(RULES, sample=sample, **state)[1:]
-
-
-def deliver(s, p, a, *, now, rtt, packets=1.0):
-    a.now, a.rtt, a.delivered = now, rtt, packets
-    RULES.on_ack(s, p, a)
+    return Rules("ledbat_plus", sample=sample, **({"ssthresh": math.inf} | state))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +22,7 @@ def deliver(s, p, a, *, now, rtt, packets=1.0):
 )
 def test_the_gain_falls_with_the_base_rtt(base, expected):
     """Section 4.2 of the draft: 1 / min(16, ceil(2 TARGET/base)), TARGET 60 ms."""
-    assert gain(begin()[1], base) == pytest.approx(expected)
+    assert gain(begin().p, base) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -43,44 +38,42 @@ def test_the_gain_falls_with_the_base_rtt(base, expected):
 )
 def test_additive_increase_up_to_the_target_and_multiplicative_decrease_above(queueing, expected):
     """Section 4.3, per round trip, for W = 40 and GAIN = 1/2; never more than W/2."""
-    s, p, _ = begin(cwnd=40.0, queueing=queueing)
-    assert change(s, p, 0.1) == pytest.approx(expected)
+    end = begin(cwnd=40.0, queueing=queueing)
+    assert change(end.s, end.p, 0.1) == pytest.approx(expected)
 
 
 def test_the_first_slow_start_ends_at_three_quarters_of_the_target():
-    s, p, a = begin(cwnd=10.0)
+    end = begin(cwnd=10.0)
     for k in range(4):
-        deliver(s, p, a, now=0.1 + k / 100, rtt=0.1)
+        s = end.ack(now=0.1 + k / 100)
     assert s.cwnd == pytest.approx(10 + 4 * 0.5)
     for k in range(4):  # the smallest of four
         assert s.mode == STARTING
-        deliver(s, p, a, now=1 + k / 100, rtt=0.1 + 0.046)
+        end.ack(now=1 + k / 100, rtt=0.1 + 0.046)
     assert s.mode == AVOIDING
     assert s.next_slowdown == pytest.approx(1.03 + 2 * 0.1)
 
 
 def test_a_slowdown_is_two_round_trips_at_two_packets_and_slow_start_to_the_window_before():
-    s, p, a = begin(cwnd=40.0, ssthresh=40.0, mode=AVOIDING, next_slowdown=5.0)
-    deliver(s, p, a, now=4.99, rtt=0.1)
+    end = begin(cwnd=40.0, ssthresh=40.0, mode=AVOIDING, next_slowdown=5.0)
+    s = end.ack(now=4.99)
     assert s.mode == AVOIDING
     before = s.cwnd
     for now in (5.0, 5.1, 5.199):
-        deliver(s, p, a, now=now, rtt=0.1)
+        end.ack(now=now)
         assert (s.mode, s.cwnd, s.ssthresh) == (FROZEN, 2.0, before)
-    deliver(s, p, a, now=5.2, rtt=0.3)  # a queue does not end this slow start
+    end.ack(now=5.2, rtt=0.3)  # a queue does not end this slow start
     assert s.mode == RAMPING
     while s.mode == RAMPING:
-        deliver(s, p, a, now=a.now + 0.01, rtt=0.3)
-    rounds = (before - 2) / 0.5
-    ended = 5.2 + 0.01 * rounds
-    assert a.now == pytest.approx(ended, abs=0.021)
-    assert s.next_slowdown == pytest.approx(a.now + 9 * (a.now - 5.0))
+        end.ack(now=end.a.now + 0.01)
+    ended = 5.2 + 0.01 * (before - 2) / 0.5
+    assert end.a.now == pytest.approx(ended, abs=0.021)
+    assert s.next_slowdown == pytest.approx(end.a.now + 9 * (end.a.now - 5.0))
 
 
 def shares(name, other, *, start, buffer, duration, after):
-    net = tc.dumbbell("20 Mbps", "20 ms", buffer)
     flows = [tc.Flow(name), tc.Flow(other, start=start)]
-    run = tc.simulate(tc.Scenario(net, flows, duration=duration))
+    run = tc.simulate(on_a_link(*flows, rate="20 Mbps", buffer=buffer, duration=duration))
     rates = run.throughput(after=after).values
     return rates / rates.sum(), run
 
@@ -103,18 +96,15 @@ def test_it_holds_the_queue_at_its_target_and_yields_to_reno():
 
 
 def test_a_queue_below_three_quarters_of_the_target_does_not_end_slow_start():
-    s, p, a = begin(cwnd=10.0)
+    end = begin(cwnd=10.0)
     for k in range(12):
-        deliver(s, p, a, now=0.1 + k / 100, rtt=0.1 if k < 4 else 0.1 + 0.044)
-    assert s.queueing == pytest.approx(0.044)
-    assert s.mode == STARTING
+        s = end.ack(now=0.1 + k / 100, rtt=0.1 if k < 4 else 0.1 + 0.044)
+    assert (s.queueing, s.mode) == (pytest.approx(0.044), STARTING)
 
 
 @pytest.mark.parametrize(
     ("mode", "began"), [(STARTING, 7), (AVOIDING, 7), (FROZEN, 3), (RAMPING, 3)]
 )
 def test_a_timeout_begins_a_slowdown_unless_one_goes_on(mode, began):
-    s, p, a = begin(cwnd=20.0, mode=mode, slowed_at=3.0)
-    a.now = 7.0
-    RULES.on_timeout(s, p, a)
+    s = begin(cwnd=20.0, mode=mode, slowed_at=3.0).time_out(now=7.0)
     assert (s.slowed_at, s.mode, s.cwnd, s.ssthresh) == (began, RAMPING, 1, 10)

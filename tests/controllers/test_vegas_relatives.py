@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from by_hand import rules_of
+from by_hand import Rules
 from endpoint import MEASURE, Endpoint, started
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_controllers import records, with_delta
+from vegas_sender import Sender
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
@@ -19,15 +19,10 @@ from tcpcc.controllers.vegas import backlog
 windows = st.floats(2, 1e4)
 
 
-def in_rounds(name, samples, **start):
-    """The window after each of these rounds, told by their samples' fields."""
-    s, p, a = records(name, **start)
-    found = []
-    for sample in samples:
-        vars(a).update(sample)
-        CONTROLLERS.find(name).on_round(s, p, a)
-        found.append(s.cwnd)
-    return s, found
+def in_rounds(name, *rtts):
+    """The window after each of the rounds that end with packets of these round-trip times."""
+    end = Rules(name, cwnd=20.0)
+    return [end.round(rtt=rtt).cwnd for rtt in rtts]
 
 
 # DUAL
@@ -37,46 +32,37 @@ def in_rounds(name, samples, **start):
 def test_dual_takes_an_eighth_when_the_rtt_is_past_the_middle(cwnd, low, width, place):
     """(1), in the second of two rounds; the middle itself is not past it."""
     rtt, high = low + place * width, low + width
-    s, p, a = records("dual", cwnd=cwnd, ssthresh=2.0, acked=0.0, base_rtt=low, rtt=high)
-    CONTROLLERS.find("dual").on_ack(s, p, a)
-    a.rtt = rtt
-    CONTROLLERS.find("dual").on_round(s, p, a)
-    assert s.cwnd == cwnd
-    CONTROLLERS.find("dual").on_round(s, p, a)
-    assert s.cwnd == (cwnd - cwnd / 8 if rtt > (low + high) / 2 else cwnd)
+    end = Rules("dual", cwnd=cwnd)
+    end.ack(acked=0.0, base_rtt=low, rtt=high)
+    assert end.round(rtt=rtt).cwnd == cwnd
+    assert end.round().cwnd == (cwnd - cwnd / 8 if rtt > (low + high) / 2 else cwnd)
 
 
 @pytest.mark.parametrize("event", ["on_loss", "on_timeout"])
 def test_dual_does_not_take_the_wait_for_a_repair_for_a_queue(event):
     """The ACK that ends a recovery is of a packet that arrived long before."""
-    s, p, a = records("dual", cwnd=20.0, ssthresh=2.0, rtt=0.2)
-    CONTROLLERS.find("dual").on_ack(s, p, a)
-    getattr(CONTROLLERS.find("dual"), event)(s, p, a)
-    a.rtt, s.odd = 1.5, 1.0
-    window = s.cwnd
-    CONTROLLERS.find("dual").on_round(s, p, a)
-    assert s.cwnd == window
-    CONTROLLERS.find("dual").on_ack(s, p, a)
-    assert s.max_rtt == 0.2
+    end = Rules("dual", cwnd=20.0)
+    end.ack(rtt=0.2)
+    window = end.call(event).cwnd
+    end.s.odd = 1.0
+    assert end.round(rtt=1.5).cwnd == window
+    assert end.ack().max_rtt == 0.2
 
 
 @pytest.mark.parametrize("name", ["dual", "card"])
 def test_a_window_taken_back_in_slow_start_ends_it(name):
-    s, p, a = records(name, cwnd=16.0, ssthresh=math.inf, acked=8.0, base_rtt=0.1)
+    end = Rules(name, cwnd=16.0, ssthresh=math.inf, sample={"acked": 8.0, "base_rtt": 0.1})
     for rtt in (0.1, 0.1, 0.2, 0.2):
-        a.rtt = rtt
-        CONTROLLERS.find(name).on_round(s, p, a)
+        end.round(rtt=rtt)
         if rtt == 0.1:
-            CONTROLLERS.find(name).on_ack(s, p, a)
-    assert (s.cwnd, s.ssthresh) == (28, 28)
+            end.ack()
+    assert (end.s.cwnd, end.s.ssthresh) == (28, 28)
 
 
 def test_a_repeated_packet_s_round_has_its_mean_rtt():
     """It has no round-trip time of its own."""
-    s, p, a = records("dual", cwnd=16.0, ssthresh=2.0, rtt=0.0, round_rtt=0.2, base_rtt=0.1)
-    s.max_rtt, s.odd = 0.2, 1.0
-    CONTROLLERS.find("dual").on_round(s, p, a)
-    assert s.cwnd == 14
+    end = Rules("dual", cwnd=16.0, max_rtt=0.2, odd=1.0)
+    assert end.round(rtt=0.0, round_rtt=0.2, base_rtt=0.1).cwnd == 14
 
 
 # CARD
@@ -89,23 +75,14 @@ def test_a_repeated_packet_s_round_has_its_mean_rtt():
         ((0.1, 0.11, 0.12), (21, 21 * 7 / 8, 21 * 7 / 8 + 1)),  # rises with W: (1); against it: (2)
         ((0.1, 0.09, 0.08), (21, 22, 23)),  # falls while W rises: (2)
         ((0.12, 0.13, 0.11), (21, 21 * 7 / 8, 21 * 49 / 64)),  # falls with W: (1)
+        ((0.1, 0.1 * (1 + 1e-13), 0.1), (21, 22, 23)),  # rounding is no change
     ],
 )
 def test_card_moves_by_the_sign_of_the_product(rtts, cwnds):
     """Every other round, and every time."""
-    _, found = in_rounds(
-        "card", [{"rtt": r} for r in rtts for _ in range(2)], cwnd=20.0, ssthresh=2.0
-    )
+    found = in_rounds("card", *(rtt for rtt in rtts for _ in range(2)))
     assert found[1::2] == pytest.approx(cwnds)
     assert found[2::2] == found[1:-1:2]
-
-
-def test_card_takes_rounding_for_no_change():
-    _, found = in_rounds(
-        "card", [{"rtt": r} for r in (0.1, 0.1, 0.1 * (1 + 1e-13), 0.1 * (1 + 1e-13))],
-        cwnd=20.0, ssthresh=2.0,
-    )  # fmt: skip
-    assert found[-1] == 22
 
 
 # Tri-S
@@ -114,15 +91,14 @@ def test_card_takes_rounding_for_no_change():
 def in_a_pipe(rounds, cwnd, ssthresh=2.0, rate=200.0, base=0.1):
     """Tri-S' windows round by round; W packets have the round-trip time max(base, W / rate), which
     the packet that ends a round tells of the window before."""
-    s, p, a = records("tri_s", cwnd=cwnd, ssthresh=ssthresh, base_rtt=base)
-    found, before = [], cwnd
+    end = Rules("tri_s", cwnd=cwnd, ssthresh=ssthresh, sample={"base_rtt": base})
+    s, found, before = end.s, [], cwnd
     for _ in range(rounds):
-        a.inflight, a.rtt = s.cwnd, max(base, before / rate)
+        now = {"inflight": s.cwnd, "rtt": max(base, before / rate)}
         before = s.cwnd
-        CONTROLLERS.find("tri_s").on_round(s, p, a)
+        end.round(**now)
         if s.cwnd < s.ssthresh:
-            a.acked = s.cwnd
-            CONTROLLERS.find("tri_s").on_ack(s, p, a)
+            end.ack(acked=s.cwnd)
         found.append(s.cwnd)
     return s, found
 
@@ -134,11 +110,10 @@ def test_tri_s_takes_a_packet_back_that_adds_less_than_half_of_the_first_ones_th
     share, after
 ):
     """(2) and (3): with 10 packets T' = 100/s, and the 11th adds a share of T1 = 10/s."""
-    s, p, a = records("tri_s", cwnd=11.0, ssthresh=2.0, base_rtt=0.1, inflight=12.0)
-    s.flight, s.last_flight, s.last_throughput = 11.0, 10.0, 100.0
-    a.rtt = 11 / (100 + 10 * share)
-    CONTROLLERS.find("tri_s").on_round(s, p, a)
-    assert s.cwnd == after
+    last = {"flight": 11.0, "last_flight": 10.0, "last_throughput": 100.0}
+    end = Rules("tri_s", cwnd=11.0, **last)
+    rtt = 11 / (100 + 10 * share)
+    assert end.round(base_rtt=0.1, inflight=12.0, rtt=rtt).cwnd == after
 
 
 def test_tri_s_climbs_by_a_packet_a_round_to_the_knee_and_hovers_there():
@@ -195,19 +170,15 @@ def test_all_of_them_fill_the_pipe_and_not_the_buffer():
 
 def test_vegas_s_distinguished_segment_is_the_one_that_ends_the_round():
     """Its RTT counts, not the mean; where it was sent twice, the mean does."""
-    s, p, a = records("vegas", p={"distinguished": 1.0, "integer_delta": 0.0})
-    with_delta(a, 5.0, 20.0)
-    a.rtt = 0.125
-    assert backlog(s, p, a) == pytest.approx(20 * (1 - 0.1 / 0.125))
-    a.rtt = 0.0
-    assert backlog(s, p, a) == pytest.approx(5)
+    end = Sender("vegas", params={"distinguished": True, "integer_delta": False}).full(5.0, 20.0)
+    for end.a.rtt, expected in ((0.125, 20 * (1 - 0.1 / 0.125)), (0.0, 5)):
+        assert backlog(end.s, end.p, end.a) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("cut", "after"), [(0.0, 64), (1 / 8, 56), (0.5, 32)])
 def test_how_much_the_end_of_slow_start_takes_is_a_parameter(cut, after):
-    s, p, a = records("vegas", cwnd=64.0, ssthresh=math.inf, p={"start_cut": cut})
-    s.frozen = 1.0
-    CONTROLLERS.find("vegas").on_round(s, p, with_delta(a, 2.0, 64.0))
+    end = Sender("vegas", cwnd=64.0, ssthresh=math.inf, params={"start_cut": cut}, frozen=1.0)
+    s = end.full(2.0, 64.0).round()
     assert (s.cwnd, s.ssthresh) == (after, 2)
 
 
@@ -223,16 +194,13 @@ def test_the_handshake_counts_for_base_rtt_only_with_syn_rtt(model, syn_rtt):
 # Vegas*
 
 
-def train(sent, came, start_up="vegas_star", **params):
+def train(sent, came, start_up="vegas_star"):
     """ssthresh after the ACKs of packets sent and come back at these times, in slow start."""
-    c, s, p, a = rules_of("vegas", start_up, params=params)
-    a.base_rtt = 0.1
-    c.on_round(s, p, a)
-    s.incr = 0.0
+    end = Rules("vegas", start_up, cwnd=1.0, ssthresh=math.inf, sample={"base_rtt": 0.1})
+    end.round().incr = 0.0
     for go, come in zip(sent, came, strict=True):
-        a.now, a.rtt = come, come - go
-        c.on_ack(s, p, a)
-    return s.ssthresh
+        end.ack(now=come, rtt=come - go)
+    return end.s.ssthresh
 
 
 def test_vegas_star_ends_slow_start_at_bandwidth_times_base_rtt():
@@ -257,11 +225,10 @@ def test_what_left_as_slowly_as_it_came_tells_nothing(spacing, estimated):
 
 
 def test_a_train_does_not_span_a_segment_sent_twice():
-    c, s, p, a = rules_of("vegas", "vegas_star")
+    end = Rules("vegas", "vegas_star", cwnd=1.0, ssthresh=math.inf)
     for k, rtt in enumerate([0.1, 0.105, 0.0, 0.115, 0.12, 0.125]):
-        a.now, a.rtt = 0.1 + 0.005 * k, rtt
-        c.on_ack(s, p, a)
-    assert s.ssthresh == math.inf
+        end.ack(now=0.1 + 0.005 * k, rtt=rtt)
+    assert end.s.ssthresh == math.inf
 
 
 JSAC = {"distinguished": 1, "start_cut": 0}

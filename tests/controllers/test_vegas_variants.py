@@ -7,6 +7,7 @@ The network is the thesis' (section 3.3) unless another is named: 1.5 Mb/s, 40 m
 import numpy as np
 import pytest
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from on_a_link import on_a_link
 
 import tcpcc as tc
 
@@ -25,8 +26,9 @@ def flow(controller, start=0.0, **settings):
 
 
 def simulate(model, *flows, buffer=20, duration=100, seed=1):
-    net = tc.dumbbell("1.5 Mbps", "40 ms", buffer, access_rate="10 Mbps", access_delay="0.4 ms")
-    return simulate_in(model, tc.Scenario(net, flows, duration=duration, seed=seed))
+    link = {"rate": "1.5 Mbps", "delay": "40 ms", "buffer": buffer}
+    access = {"access_rate": "10 Mbps", "access_delay": "0.4 ms"}
+    return simulate_in(model, on_a_link(*flows, duration=duration, seed=seed, **link, **access))
 
 
 def kbps(run, after=20.0):
@@ -116,18 +118,16 @@ def test_vegas_plus_stays_moderate_among_its_like(model, others):
         assert np.array_equal(plain.data[name], plus.data[name], equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    ("variant", "others"), [(flow("vegas_plus", count_max=1e9), [flow("reno")]),
+                            (flow("newvegas"), [])],
+    ids=["vegas_plus that never has enough beside reno", "newvegas alone"],
+)  # fmt: skip
 @EVERY_MODEL
-def test_vegas_plus_that_never_has_enough_is_vegas_also_beside_reno(model):
-    plain = simulate(model, flow("vegas"), flow("reno"), duration=60)
-    plus = simulate(model, flow("vegas_plus", count_max=1e9), flow("reno"), duration=60)
-    assert np.array_equal(plain.data.cwnd, plus.data.cwnd, equal_nan=True)
-
-
-@EVERY_MODEL
-def test_newvegas_alone_is_vegas(model):
-    """No queue grows but by its own doing, so its thresholds stay where they are."""
-    plain, new = (simulate(model, flow(name), duration=60) for name in ("vegas", "newvegas"))
-    assert np.array_equal(plain.data.cwnd, new.data.cwnd, equal_nan=True)
+def test_variants_whose_thresholds_stay_are_vegas(model, variant, others):
+    """No queue of NewVegas alone grows but by its own doing."""
+    plain, own = (simulate(model, x, *others, duration=60) for x in (flow("vegas"), variant))
+    assert np.array_equal(plain.data.cwnd, own.data.cwnd, equal_nan=True)
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.37, 5.0])
@@ -149,16 +149,11 @@ def test_four_of_a_kind_on_unequal_paths_keep_the_queue_small(variant, more, see
     """In packets; queues of trains change by less than a packet, and that counts as evidence."""
     rng = np.random.default_rng(seed)
     paths = [(rng.uniform(0, 3), rng.uniform(0, 0.001)) for _ in range(4)]
-    plain, run = (
-        tc.simulate(
-            tc.Scenario(
-                tc.dumbbell("20 Mbps", "20 ms", 60),
-                [tc.Flow(name, start=start, access_delay=delay) for start, delay in paths],
-                duration=60,
-            )
-        )
-        for name in ("vegas", variant)
-    )
+    runs = []
+    for name in ("vegas", variant):
+        flows = [tc.Flow(name, start=start, access_delay=delay) for start, delay in paths]
+        runs.append(tc.simulate(on_a_link(*flows, rate="20 Mbps", buffer=60, duration=60)))
+    plain, run = runs
     assert run.queue_mean(after=20) <= plain.queue_mean(after=20) + more
     assert float(run.data["drops"].sum()) == 0
 
@@ -195,14 +190,14 @@ def test_vegas_a_comes_back_after_rerouting(model):
 def test_three_vegas_a_flows_hold_their_own_against_three_of_new_reno(model):
     """IPCCC 2003, section VI-B: Vegas' mean over New Reno's is 0.497, Vegas-A's 2.03. The paper
     gives no settings of TCP; here, over start times, 0.42 and 1.3 in packets."""
-    net = tc.dumbbell("1 Mbps", "40 ms", 50, access_rate="1 Mbps", access_delay="10 ms")
+    link = {"rate": "1 Mbps", "delay": "40 ms", "access_rate": "1 Mbps", "access_delay": "10 ms"}
     ratios = {"vegas": [], "vegas_a": []}
     for name, found in ratios.items():
         for k in range(6):
             starts = [10 * i + 0.1 * k * (i + 1) for i in range(6)]
             kinds = [name] * 3 + ["newreno"] * 3
             flows = [flow(kind, start) for kind, start in zip(kinds, starts, strict=True)]
-            run = simulate_in(model, tc.Scenario(net, flows, duration=200))
+            run = simulate_in(model, on_a_link(*flows, duration=200, **link))
             means = run.throughput().values * 200 / (200 - np.array(starts))
             found.append(means[:3].mean() / means[3:].mean())
     assert np.mean(ratios["vegas"]) == pytest.approx(0.43, abs=0.05)
@@ -213,9 +208,10 @@ def test_three_vegas_a_flows_hold_their_own_against_three_of_new_reno(model):
 def test_vegas_a_alone_retransmits_next_to_nothing(buffer):
     """IPCCC 2003, Table 8: 10 MB over 500 kb/s; at most 2 packets, where New Reno repeats 55 and
     more."""
-    net = tc.dumbbell("500 kbps", "10 ms", buffer, access_rate="1 Mbps", access_delay="5 ms")
+    link = {"rate": "500 kbps", "delay": "10 ms", "buffer": buffer}
+    access = {"access_rate": "1 Mbps", "access_delay": "5 ms"}
     runs = [
-        tc.simulate(tc.Scenario(net, [flow(name, size=10_000)], duration=200))
+        tc.simulate(on_a_link(flow(name, size=10_000), duration=200, **link, **access))
         for name in ("vegas_a", "newreno")
     ]
     adaptive, newreno = (float(run.retransmissions().sum()) for run in runs)

@@ -8,12 +8,13 @@ import math
 
 import numpy as np
 import pytest
-from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from by_hand import Rules
+from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, WAYS, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
+from on_a_link import mean_over_seeds, on_a_link
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS
 from tcpcc.controllers.controller import Controller
 from tcpcc.controllers.reno import on_ack as reno_on_ack
 from tcpcc.controllers.westwood_rbe import compensated_rtt, diff_delay
@@ -26,11 +27,10 @@ rates = st.floats(0, 1e6)
 delays = st.floats(1e-4, 1)
 
 
-def records(name, *, cwnd=100.0, ssthresh=50.0, base_rtt=0.1, **state):
-    s, p, a = CONTROLLERS.find(name).example()
-    vars(s).update({"cwnd": cwnd, "ssthresh": ssthresh} | state)
-    vars(a).update(base_rtt=base_rtt, window=cwnd)
-    return s, p, a
+def records(name, *, base_rtt=0.1, params=None, sample=None, **state):
+    sample = {"base_rtt": base_rtt} | (sample or {})
+    state = {"cwnd": 100.0, "ssthresh": 50.0} | state
+    return Rules(name, params=params, sample=sample, **state)
 
 
 # Rules
@@ -40,25 +40,21 @@ def records(name, *, cwnd=100.0, ssthresh=50.0, base_rtt=0.1, **state):
 @given(rates, delays, st.floats(2, 1e5))
 def test_a_loss_leaves_what_fills_the_pipe(name, rate, base_rtt, cwnd):
     """Kaneko 2005, eq. 1, and the floor."""
-    s, p, a = records(name, cwnd=cwnd, base_rtt=base_rtt, **{ESTIMATE[name]: rate})
-    CONTROLLERS.find(name).on_loss(s, p, a)
+    s = records(name, cwnd=cwnd, base_rtt=base_rtt, **{ESTIMATE[name]: rate}).lose()
     assert s.ssthresh == max(rate * base_rtt, 2)
     assert s.cwnd == min(cwnd, s.ssthresh)
 
 
-@pytest.mark.parametrize("name", [*ESTIMATE, "westwood_rbe"])
+@pytest.mark.parametrize("name", FAMILY)
 @given(rates, delays)
 def test_a_timeout_starts_again_up_to_what_fills_the_pipe(name, rate, base_rtt):
     """Kaneko 2005, eq. 2, for all of them."""
-    s, p, a = records(name, base_rtt=base_rtt, **{ESTIMATE.get(name, "re"): rate})
-    CONTROLLERS.find(name).on_timeout(s, p, a)
+    s = records(name, base_rtt=base_rtt, **{ESTIMATE.get(name, "re"): rate}).time_out()
     assert (s.cwnd, s.ssthresh) == (1, max(rate * base_rtt, 2))
 
 
 def test_a_timeout_after_a_long_silence_counts_it_as_bandwidth_unused():
-    s, p, a = records("westwood", be=1000.0, be_time=1.0, be_since=1.0)
-    a.now = 2.0
-    CONTROLLERS.find("westwood").on_timeout(s, p, a)
+    s = records("westwood", be=1000.0, be_time=1.0, be_since=1.0).time_out(now=2.0)
     assert s.ssthresh == pytest.approx(100 * (3 / 5) ** 4)
 
 
@@ -66,22 +62,15 @@ def test_a_timeout_after_a_long_silence_counts_it_as_bandwidth_unused():
 @pytest.mark.parametrize("ssthresh", [200.0, 50.0])
 @given(st.floats(1e-3, 2))
 def test_the_window_grows_as_renos(name, ssthresh, acked):
-    s, p, a = records(name, ssthresh=ssthresh)
-    reno, q, _ = records("reno", ssthresh=ssthresh)
-    a.acked = acked
-    CONTROLLERS.find(name).on_ack(s, p, a)
-    reno_on_ack(reno, q, a)
-    assert s.cwnd == reno.cwnd
+    mine, renos = (records(each, ssthresh=ssthresh).ack(acked=acked) for each in (name, "reno"))
+    assert mine.cwnd == renos.cwnd
 
 
-def lossy(full, rtt, *, base=0.1, rate=1000.0, capacity=1250.0, **p):
+def lossy(full, rtt, *, base=0.1, capacity=1250.0, **params):
     """A loss at round-trip time `rtt` where the one with a full buffer has been `full`."""
-    s, params, a = records(
-        "westwood_rbe", cwnd=1e6, base_rtt=base, re=rate, rce=capacity, full_rtt=full, rtt=rtt
-    )
-    vars(params).update(p)
-    CONTROLLERS.find("westwood_rbe").on_loss(s, params, a)
-    return s, a
+    known = {"re": 1000.0, "rce": capacity, "full_rtt": full, "rtt": rtt}
+    end = records("westwood_rbe", cwnd=1e6, base_rtt=base, params=params, **known)
+    return end.lose(), end.a
 
 
 @given(st.floats(1, 2), st.floats(1, 1e5))
@@ -140,21 +129,18 @@ def test_rbe_takes_the_buffer_from_the_largest_rtt_at_a_loss():
 
 
 def test_rbe_remembers_the_last_round_trip_time_that_was_one():
-    s, p, a = records("westwood_rbe")
-    for rtt in (0.13, 0.0):
-        a.rtt = rtt
-        CONTROLLERS.find("westwood_rbe").on_ack(s, p, a)
-    assert s.rtt == 0.13
+    end = records("westwood_rbe")
+    end.ack(rtt=0.13)
+    assert end.ack(rtt=0.0).rtt == 0.13
 
 
 # A flow alone
 
 
-def simulate(model, b, *flows, duration=100, **settings):
-    net = tc.dumbbell(
-        "50 Mbps", "35 ms", round(b * BDP), access_rate="100 Mbps", access_delay="5 ms"
-    )
-    return simulate_in(model, tc.Scenario(net, flows, duration=duration, **settings))
+def simulate(model, b, *flows, duration=100):
+    link = {"rate": "50 Mbps", "delay": "35 ms", "buffer": round(b * BDP)}
+    access = {"access_rate": "100 Mbps", "access_delay": "5 ms"}
+    return simulate_in(model, on_a_link(*flows, duration=duration, **link, **access))
 
 
 def flow(name, recovery="sack", start=0.0):
@@ -223,15 +209,10 @@ def test_westwoods_share_beside_reno(recovery, starts, b):
 
 
 @BUFFERS
-@pytest.mark.parametrize(
-    ("model", "starts"),
-    [
-        ("packet", (-3.1, 1.3)),
-        *((m, MORE_STARTS) for m in ("trains", "fluid")),
-    ],
-)
-def test_rbe_is_friendly_whatever_the_buffer(model, starts, b):
+@EVERY_MODEL
+def test_rbe_is_friendly_whatever_the_buffer(model, b):
     """The paper's figure 1 has no numbers; not every loss of the two is in the same overflow."""
+    starts = (-3.1, 1.3) if model == "packet" else MORE_STARTS
     assert ratio(model, "westwood_rbe", b, "sack", starts) == pytest.approx(1, abs=0.12)
 
 
@@ -241,15 +222,15 @@ def test_rbe_is_friendly_whatever_the_buffer(model, starts, b):
 @pytest.fixture(scope="module")
 def on_a_lossy_link():
     """Throughput in Mb/s of 20 by (model, controller): 100 ms, one in a thousand lost."""
-    net = tc.dumbbell("20 Mbps", "50 ms", 60, loss=1e-3)
+    link = {"rate": "20 Mbps", "delay": "50 ms", "buffer": 60, "loss": 1e-3}
     return {
-        (model, name): np.mean(
-            [
-                float(simulate_in(model, case).throughput(after=10)[0]) / 1e6
-                for seed in range(3)
-                for case in [tc.Scenario(net, [flow(name)], duration=100, seed=seed)]
-            ]
-        )
+        (model, name): mean_over_seeds(
+            range(3),
+            lambda run: run.throughput(after=10),
+            on_a_link(flow(name), duration=100, **link),
+            **WAYS[model],
+        ).item()
+        / 1e6
         for model in ("packet", "trains", "fluid")
         for name in (*FAMILY, "reno")
     }

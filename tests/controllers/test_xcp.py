@@ -6,22 +6,25 @@ import pytest
 from by_hand import discipline_of
 from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.errors import ScenarioError, ScenarioWarning
 from tcpcc.models.packet.simpy_driver import PacketSimulation
 from tcpcc.queues.discipline import Discipline
 
+ROUTER = {"rate": "50 Mbps", "buffer": 1000, "queue": tc.queues.XCPRouter()}
+
 
 def scenario(flows=2, rate=20, delay=20, buffer=500, duration=10, near=1, stagger=2.0, **router):
     """Flows over a dumbbell; Mb/s, ms, packets, s."""
-    net = tc.dumbbell(
-        rate * 1e6, delay / 1e3, buffer, queue=tc.queues.XCPRouter(**router),
-        access_rate="1 Gbps", access_delay=near / 1e3,
-    )  # fmt: skip
     transport = tc.Transport.ns2(initial_window=2, handshake=False)
     each = [tc.Flow("xcp", start=stagger * k + 1e-4, transport=transport) for k in range(flows)]
-    return tc.Scenario(net, each, duration=duration, interval=0.1)
+    return on_a_link(
+        *each, rate=rate * 1e6, delay=delay / 1e3, buffer=buffer,
+        queue=tc.queues.XCPRouter(**router), access_rate="1 Gbps", access_delay=near / 1e3,
+        duration=duration, interval=0.1,
+    )  # fmt: skip
 
 
 def in_ns2(**path):
@@ -80,20 +83,15 @@ def test_the_link_is_full_the_queue_is_not_and_shares_are_equal():
 
 def test_round_trip_times_make_no_difference():
     """Each flow's rate changes by the same amount in a control interval, whatever its R."""
-    net = tc.Network(
-        [
-            tc.Link(
-                "n", "t", rate="50 Mbps", delay="5 ms", buffer=1000, queue=tc.queues.XCPRouter()
-            ),
-            tc.Link("t", "n", rate="1 Gbps", delay="5 ms"),
-            tc.Link("a", "n", rate="1 Gbps", delay="5 ms"),
-            tc.Link("n", "a", rate="1 Gbps", delay="5 ms"),
-            tc.Link("b", "n", rate="1 Gbps", delay="45 ms"),
-            tc.Link("n", "b", rate="1 Gbps", delay="45 ms"),
-        ]
-    )
+    links = [
+        tc.Link("n", "t", rate="50 Mbps", delay="5 ms", buffer=1000, queue=tc.queues.XCPRouter()),
+        tc.Link("t", "n", rate="1 Gbps", delay="5 ms"),
+    ]
+    for host, delay in (("a", "5 ms"), ("b", "45 ms")):
+        for way in ((host, "n"), ("n", host)):
+            links.append(tc.Link(*way, rate="1 Gbps", delay=delay))
     flows = [tc.Flow("xcp", source=x, target="t") for x in "ab"]
-    run = tc.simulate(tc.Scenario(net, flows, duration=40))
+    run = tc.simulate(tc.Scenario(tc.Network(links), flows, duration=40))
     assert run.jain_index(after=20) > 0.99
 
 
@@ -198,8 +196,7 @@ def test_short_flows_among_long_ones_take_as_long_in_trains():
     """50 transfers a second of 20 packets over four long flows at 50 Mb/s."""
     flows = [tc.Flow("xcp", start=0.1 * k) for k in range(4)]
     flows += [tc.Flow("xcp", size=20, start=3 + 0.02 * k) for k in range(100)]
-    net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.queues.XCPRouter())
-    case = tc.Scenario(net, flows, duration=6)
+    case = on_a_link(*flows, duration=6, **ROUTER)
     packets, other = (simulate_in(m, case) for m in ("packet", "trains"))
     starts = np.array([flow.start for flow in flows])[4:]
     times = [run.data["finished"].values[4:] - starts for run in (packets, other)]
@@ -243,25 +240,26 @@ def test_a_buffer_that_the_router_overruns_leaves_timeouts(model):
 @BESIDE_PACKETS
 def test_what_a_flow_stands_for_counts_in_the_router(model):
     """Ten flows as ten, and as one of weight ten."""
-    net = tc.dumbbell("20 Mbps", "20 ms", 500, queue=tc.queues.XCPRouter())
-    case = tc.Scenario(net, [tc.Flow("xcp", start=1e-4, count=10)], duration=6)
+    case = on_a_link(
+        tc.Flow("xcp", start=1e-4, count=10), duration=6,
+        **ROUTER | {"rate": "20 Mbps", "buffer": 500},
+    )  # fmt: skip
     tens = [simulate_in(model, case, senders=n).data["delivered"].sum().item() for n in (1, 10)]
     assert tens[0] == pytest.approx(tens[1], rel=0.01)
 
 
 def test_packets_over_fluid_share_its_router():
     """Two flows in front of four get what each gets in packets."""
-    net = tc.dumbbell("50 Mbps", "20 ms", 1000, queue=tc.queues.XCPRouter())
     flows = [tc.Flow("xcp", start=0.3 * k, background=k > 1) for k in range(6)]
-    case = tc.Scenario(net, flows, duration=8)
+    case = on_a_link(*flows, duration=8, **ROUTER)
     packets, hybrid = (simulate_in(m, case).goodput(after=4).values for m in ("packet", "hybrid"))
     np.testing.assert_allclose(hybrid, packets, rtol=0.02)
 
 
 @EVERY_MODEL
 def test_without_a_router_the_window_stays_as_it_is(model):
-    net = tc.dumbbell("4 Mbps", "2 ms", 40)
-    case = tc.Scenario(net, [tc.Flow("xcp", transport={"initial_window": 4})], duration=3)
+    flow = tc.Flow("xcp", transport={"initial_window": 4})
+    case = on_a_link(flow, rate="4 Mbps", delay="2 ms", buffer=40, duration=3)
     with pytest.warns(ScenarioWarning, match="flow 'xcp1': no queue on its path reads"):
         run = simulate_in(model, case)
     assert (run.data["cwnd"].sel(time=slice(0.1, None)) == 4).all()

@@ -1,6 +1,7 @@
 """Rules of controllers and disciplines, called by hand on plain objects."""
 
 import math
+from functools import partialmethod
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,6 +25,35 @@ def rules_of(controller, slow_start=None, *, params=None, sample=None, **state):
     return c, s, p, a
 
 
+class Rules:
+    """A controller's rules on plain objects: its state `s`, parameters `p`, sample `a`.
+
+    Of a flow in congestion avoidance that uses its whole window, unless told otherwise. Each call
+    takes fields of the sample, which keep their values, and returns the state.
+    """
+
+    def __init__(
+        self, controller, slow_start=None, *, params=None, sample=None, cwnd=10.0, ssthresh=2.0,
+        **state,
+    ):  # fmt: skip
+        sample = {"window": cwnd, "inflight": float(math.floor(cwnd))} | (sample or {})
+        state = {"cwnd": cwnd, "ssthresh": ssthresh} | state
+        parts = rules_of(controller, slow_start, params=params, sample=sample, **state)
+        self.c, self.s, self.p, self.a = parts
+
+    def call(self, rule, **sample):
+        vars(self.a).update(sample)
+        getattr(self.c, rule)(self.s, self.p, self.a)
+        return self.s
+
+    ack = partialmethod(call, "on_ack")
+    round = partialmethod(call, "on_round")
+    lose = partialmethod(call, "on_loss")
+    time_out = partialmethod(call, "on_timeout")
+    mark = partialmethod(call, "on_mark")
+    undo = partialmethod(call, "on_undo")
+
+
 def stream(seed=1, name="test"):
     """The fields of a random stream."""
     fields = {}
@@ -38,6 +68,30 @@ def discipline_of(name, seed=1, *, params=None, sample=None, **state):
     q = dict.fromkeys(sample_dtype.names, 0.0) | {field: np.zeros(d.inner) for field in EACH}
     q |= dict.fromkeys(d.header, 0.0) | (sample or {})
     return d, s, SimpleNamespace(**d.check(params or {})), SimpleNamespace(**q)
+
+
+class Queue:
+    """A discipline's rules on plain objects: its state `s`, parameters `p`, sample `q`.
+
+    Each call takes fields of the sample, which keep their values.
+    """
+
+    def __init__(self, name, seed=1, *, params=None, sample=None, **state):
+        parts = discipline_of(name, seed, params=params, sample=sample, **state)
+        self.d, self.s, self.p, self.q = parts
+
+    def call(self, rule, **sample):
+        vars(self.q).update(sample)
+        getattr(self.d, rule)(self.s, self.p, self.q)
+        return self.q
+
+    def arrive(self, **sample):
+        """Whether an arriving packet is dropped."""
+        return self.call("on_arrival", drop=0.0, **sample).drop == 1
+
+    def arrive_as_fluid(self, **sample):
+        """The probability that arriving fluid is dropped."""
+        return self.call("on_fluid", **sample).prob
 
 
 @entry

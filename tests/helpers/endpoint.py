@@ -97,13 +97,21 @@ class Endpoint:
     def cwnd(self):
         return float(self.state["cwnd"][0])
 
+    @property
+    def ssthresh(self):
+        return float(self.state["ssthresh"][0])
+
     def sample(self, *names):
         """Fields of the sample that the controller was given last."""
         sample = view(self.world.tcp["sample"][0].item(), sample_dtype)
         return tuple(sample[name].item() for name in names)
 
     def set(self, **fields):
+        """Set fields of the sender, or of the controller's window."""
         for name, value in fields.items():
+            if name in ("cwnd", "ssthresh"):
+                self.state[name] = value
+                continue
             self._owner(name)[name][0] = value
 
     def call(self, what, now=0.0, number=0, trigger=0, low=0, high=0, rtt=0.0):

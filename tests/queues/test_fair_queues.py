@@ -4,13 +4,17 @@ read of inner queues."""
 import itertools
 import math
 from collections import deque
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from by_hand import discipline_of
+from by_hand import Queue
+from drivers import both_drivers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from on_a_link import on_a_link
+from traced import events
 
 import tcpcc as tc
 from tcpcc.errors import ScenarioError
@@ -22,12 +26,12 @@ class Packet(SimpleNamespace):
     """A packet with `flow`, `size`, `level` (traffic class), `at` (arrival) and `name`."""
 
 
-class Alone:
+class Alone(Queue):
     """A discipline's rules with inner queues of plain Python, as a scheduled link calls them."""
 
     def __init__(self, name, capacity=math.inf, **params):
         sample = dict.fromkeys(SAMPLE, math.nan) | {"rate": 8e6}
-        self.d, self.s, self.p, self.q = discipline_of(name, params=params, sample=sample)
+        super().__init__(name, params=params, sample=sample)
         d = self.d
         for field in EACH:
             setattr(self.q, field, np.full(d.inner, math.nan if "head" in field else 0.0))
@@ -60,7 +64,7 @@ class Alone:
         packet = Packet(flow=float(flow), size=float(size), level=float(level), at=now, name=name)
         full = self.stored >= self.capacity
         self.tell(packet, now, full=float(full), inner=0.0, evict=-1.0, evictions=1.0)
-        self.d.on_arrival(self.s, self.p, self.q)
+        self.call("on_arrival")
         if self.q.drop or self.q.mark or (full and self.q.evict < 0):
             self.dropped.append(packet)
             return False
@@ -73,15 +77,14 @@ class Alone:
 
     def send(self, now):
         """The next packet, or the time before which none is sent."""
-        vars(self.q).update(now=now, inner=0.0, not_before=now)
-        self.d.on_select(self.s, self.p, self.q)
+        self.call("on_select", now=now, inner=0.0, not_before=now)
         if self.q.not_before > now:
             return self.q.not_before
         i = int(self.q.inner)
         packet = self.take(i)
         if self.d.on_departure is not None:
             self.tell(packet, now, sojourn=now - packet.at, inner_queue=len(self.inner[i]))
-            self.d.on_departure(self.s, self.p, self.q)
+            self.call("on_departure")
         return packet
 
     def drain(self, now=0.0):
@@ -137,29 +140,29 @@ def test_drr_keeps_its_fairness_bound_over_any_time(flows, quantum):
 @pytest.mark.parametrize(("name", "shares"), [("drr", [1, 1, 1]), ("sfq", [1, 2, 3])])
 def test_drr_shares_bytes_and_sfq_shares_packets(name, shares):
     """Sources of 500, 1000 and 1500 bytes, each at the link's rate."""
-    net = tc.dumbbell("10 Mbps", "5 ms", 300, queue=name)
     flows = [tc.CBR("10 Mbps", packet_size=500 * k) for k in (1, 2, 3)]
-    run = tc.simulate(tc.Scenario(net, flows, duration=10))
-    rates = run.throughput(after=2).values
+    run = tc.simulate(on_a_link(*flows, delay="5 ms", buffer=300, queue=name))
     expected = 10e6 * np.array(shares) / sum(shares)
-    np.testing.assert_allclose(rates, expected, rtol=0.02)
+    np.testing.assert_allclose(run.throughput(after=2).values, expected, rtol=0.02)
 
 
-@pytest.mark.parametrize(("name", "buffer"), [("drr", 1000), ("sfq", 1000), ("fq_pie", 10_240)])
+@pytest.mark.parametrize(
+    ("name", "buffer"), [("drr", 1000), ("sfq", 1000), ("fq_pie", 10_240), ("fq_codel", 1000)]
+)
 def test_a_queue_per_flow_isolates_flows(name, buffer):
     """Beside a source of 1.5 times the link's rate Reno gets most of its half, and a source below
-    its share loses nothing. Behind one drop-tail queue Reno gets a tenth of it. (FQ-PIE needs the
-    room until PIE drops two thirds of that source: it pushes nothing out.)"""
-    rates = {}
-    for queue, room in ((name, buffer), ("droptail", 1000)):
-        flows = [tc.CBR("30 Mbps"), tc.Flow("newreno"), tc.CBR("1 Mbps")]
-        net = tc.dumbbell("20 Mbps", "20 ms", room, queue=queue)
-        run = tc.simulate(tc.Scenario(net, flows, duration=20))
-        rates[queue] = run.throughput(after=5).values
-        if queue == name:
-            assert run.data["dropped"][:, 2].sum() == 0
-    assert rates[name][1] > 0.75 * 9.5e6
-    assert rates["droptail"][1] < 0.1 * 9.5e6
+    its share loses nothing. Behind one drop-tail queue, or CoDel, Reno gets a tenth of it. (FQ-PIE
+    needs the room until PIE drops two thirds of that source: it pushes nothing out.)"""
+    flows = [tc.CBR("30 Mbps"), tc.Flow("newreno"), tc.CBR("1 Mbps")]
+    one = "codel" if name == "fq_codel" else "droptail"
+    runs = [
+        tc.simulate(on_a_link(*flows, rate="20 Mbps", buffer=room, queue=queue, duration=20))
+        for queue, room in ((name, buffer), (one, 1000))
+    ]
+    assert runs[0].data["dropped"][:, 2].sum() == 0
+    own, single = (run.throughput(after=5)[1] for run in runs)
+    assert own > 0.75 * 9.5e6
+    assert single < 0.1 * 9.5e6
 
 
 # --- SFQ
@@ -259,27 +262,20 @@ def test_waiting_times_are_those_of_cobhams_formula():
 def test_a_high_class_waits_only_for_the_packet_being_sent():
     """A source of 2 Mb/s in class 46 beside an overload in class 0: nothing is lost, and its queue
     is never longer than a packet."""
-    flows = [tc.CBR("2 Mbps", traffic_class=46), tc.CBR("20 Mbps"), tc.Flow("reno")]
-    net = tc.dumbbell("10 Mbps", "5 ms", 50, queue=tc.queues.StrictPriority())
-    run = tc.simulate(tc.Scenario(net, flows, duration=10))
+    flows = [tc.CBR("2 Mbps", traffic_class=46), tc.CBR("20 Mbps"), "reno"]
+    run = tc.simulate(on_a_link(*flows, delay="5 ms", queue=tc.queues.StrictPriority()))
     assert run.data["dropped"][:, 0].sum() == 0
     assert run.throughput(after=1)[0] == pytest.approx(2e6, rel=0.01)
     assert run.throughput(after=1)[1] > 7e6
 
 
-def test_a_traffic_class_is_between_0_and_63_and_is_saved():
-    flow = tc.Flow("reno", traffic_class=34)
-    case = tc.Scenario(
-        tc.dumbbell("4 Mbps", "5 ms", 30), [flow, tc.CBR(1e6, traffic_class=8)], duration=1
-    )
+@pytest.mark.parametrize("make", [partial(tc.Flow, "reno"), partial(tc.CBR, 1e6)])
+def test_a_traffic_class_is_between_0_and_63_and_is_saved(make):
+    case = on_a_link(make(traffic_class=34), make(traffic_class=8), duration=1)
     assert [one.traffic_class for one in tc.Scenario.from_toml(case.to_toml()).flows] == [34, 8]
-    for make in (
-        lambda c: tc.Flow("reno", traffic_class=c),
-        lambda c: tc.CBR(1e6, traffic_class=c),
-    ):
-        for bad in (64, -1, 1.5):
-            with pytest.raises(ScenarioError, match=f"traffic_class = {bad}: must be a whole"):
-                make(bad)
+    for bad in (64, -1, 1.5):
+        with pytest.raises(ScenarioError, match=f"traffic_class = {bad}: must be a whole"):
+            make(traffic_class=bad)
 
 
 # --- Token bucket
@@ -337,11 +333,11 @@ def test_a_packet_larger_than_the_burst_is_dropped():
 def test_a_burst_leaves_at_the_rate_of_the_link_and_the_rest_at_that_of_the_bucket(driver):
     """15 packets of 1000 bytes at 100 Mb/s, then one every 8 ms."""
     transport = tc.Transport(initial_window=40, handshake=False)
-    net = tc.dumbbell("100 Mbps", "10 ms", 100, queue=tc.queues.TokenBucket(rate=1e6, burst=15e3))
-    case = tc.Scenario(net, [tc.Flow("reno", size=40, transport=transport)], duration=0.3)
-    run = tc.simulate(case, trace=True, driver=driver)
-    trace = run.trace()
-    times = trace.time[trace.event == "deliver"].values
+    flow = tc.Flow("reno", size=40, transport=transport)
+    link = {"rate": "100 Mbps", "delay": "10 ms", "buffer": 100}
+    bucket = tc.queues.TokenBucket(rate=1e6, burst=15e3)
+    case = on_a_link(flow, queue=bucket, duration=0.3, **link)
+    times = events(tc.simulate(case, trace=True, driver=driver), "deliver")["time"]
     gaps = np.diff(times)
     assert gaps[:14] == pytest.approx(8e-5)
     assert gaps[16:] == pytest.approx(8e-3)
@@ -349,26 +345,21 @@ def test_a_burst_leaves_at_the_rate_of_the_link_and_the_rest_at_that_of_the_buck
 
 
 def test_tcp_through_a_shaper_gets_what_a_slower_link_gives():
-    flows = [tc.Flow("cubic"), tc.Flow("newreno")]
     rates = []
     for rate, queue in (("5 Mbps", None), ("50 Mbps", tc.queues.TokenBucket(rate=5e6, burst=3e3))):
-        net = tc.dumbbell(rate, "20 ms", 60, **({} if queue is None else {"queue": queue}))
-        run = tc.simulate(tc.Scenario(net, flows, duration=30))
-        rates.append(float(run.throughput(after=5).sum()))
+        case = on_a_link("cubic", "newreno", rate=rate, buffer=60, queue=queue, duration=30)
+        rates.append(float(tc.simulate(case).throughput(after=5).sum()))
     assert rates[1] == pytest.approx(5e6, rel=0.01)
     assert rates[1] == pytest.approx(rates[0], rel=0.01)
 
 
 def test_a_bucket_below_a_policer_delays_what_that_drops():
     """The same rate and burst: the shaper's queue keeps all of 9 Mb/s in bursts of 100 ms."""
-    on = [(0.2 * k, 0.2 * k + 0.1) for k in range(40)]
+    source = tc.CBR("18 Mbps", on=[(0.2 * k, 0.2 * k + 0.1) for k in range(40)])
+    link = {"rate": "100 Mbps", "delay": "5 ms", "buffer": 500}
     drops = []
-    for queue in (
-        tc.queues.TokenBucket(rate=10e6, burst=5e3),
-        tc.queues.Policer(rate=10e6, burst=5e3),
-    ):
-        net = tc.dumbbell("100 Mbps", "5 ms", 500, queue=queue)
-        run = tc.simulate(tc.Scenario(net, [tc.CBR("18 Mbps", on=on)], duration=8))
+    for queue in (tc.queues.TokenBucket, tc.queues.Policer):
+        run = tc.simulate(on_a_link(source, queue=queue(rate=10e6, burst=5e3), duration=8, **link))
         drops.append(int(run.data["drops"].sum()))
     assert drops[0] == 0
     assert drops[1] > 2000
@@ -405,9 +396,9 @@ def test_each_queue_of_fq_pie_has_the_state_of_pie():
 @pytest.mark.parametrize("flows", [8, 16])
 def test_fq_pie_keeps_delays_near_the_target_and_shares_equal(flows):
     """Its claim: PIE's control of the delay, and fair queueing's shares between CUBIC and Reno."""
-    net = tc.dumbbell("50 Mbps", "20 ms", 2000, queue=tc.queues.FQPIE())
     each = [tc.Flow(("cubic", "newreno")[k % 2], start=0.1 * k) for k in range(flows)]
-    run = tc.simulate(tc.Scenario(net, each, duration=40))
+    link = {"rate": "50 Mbps", "buffer": 2000, "queue": tc.queues.FQPIE()}
+    run = tc.simulate(on_a_link(*each, duration=40, **link))
     assert run.utilization(after=10) > 0.9
     assert float(run.jain_index(after=10)) > 0.98
     assert 0.004 < run.queue_mean(after=10) * 8000 / 50e6 < 0.025
@@ -418,10 +409,9 @@ def test_fq_pie_keeps_delays_near_the_target_and_shares_equal(flows):
 
 @pytest.mark.parametrize(("ect", "sojourn", "mark"), [(1, 4e-3, 0), (1, 6e-3, 1), (0, 6e-3, 0)])
 def test_fq_marks_what_has_waited_too_long_and_drops_nothing(ect, sojourn, mark):
-    link = Alone("fq", ce_threshold=0.005)
-    vars(link.q).update(ect=float(ect), sojourn=sojourn, mark=0.0, drop=0.0, inner=0.0, size=1e3)
-    link.d.on_departure(link.s, link.p, link.q)
-    assert (link.q.mark, link.q.drop) == (mark, 0)
+    sample = {"ect": float(ect), "sojourn": sojourn, "size": 1e3}
+    q = Queue("fq", params={"ce_threshold": 0.005}, sample=sample).call("on_departure")
+    assert (q.mark, q.drop) == (mark, 0)
 
 
 @pytest.mark.parametrize(("flows", "share"), [(1024, 0.5), (1, 0.97)])
@@ -429,18 +419,18 @@ def test_fq_shares_between_flows_and_not_within_a_single_queue(flows, share):
     """CUBIC without ECN beside Prague: with a queue per flow half each; in a single one that marks
     Prague yields."""
     queue = tc.queues.FQ(flows=flows, ce_threshold=0.005)
-    net = tc.dumbbell("50 Mbps", "5 ms", 200, queue=queue)
     each = [tc.Flow.linux("cubic"), tc.Flow.linux("prague")]
-    rates = tc.simulate(tc.Scenario(net, each, duration=30)).goodput(after=5)
+    case = on_a_link(*each, rate="50 Mbps", delay="5 ms", buffer=200, queue=queue, duration=30)
+    rates = tc.simulate(case).goodput(after=5)
     assert float(rates[0] / rates.sum()) == pytest.approx(share, abs=0.06)
 
 
 @pytest.mark.parametrize("model", ["packet", "fluid"])
 def test_a_flow_has_no_more_packets_in_fq_than_its_limit(model):
     """Linux' flow_limit, which drops although the buffer has room."""
-    net = tc.dumbbell("10 Mbps", "5 ms", 200, queue=tc.queues.FQ(flow_limit=10))
     sources = [tc.CBR("12 Mbps"), tc.CBR("1 Mbps")]
-    run = tc.simulate(tc.Scenario(net, sources, duration=10), model=model)
+    case = on_a_link(*sources, delay="5 ms", buffer=200, queue=tc.queues.FQ(flow_limit=10))
+    run = tc.simulate(case, model=model)
     assert 10 <= float(run.data["queue_max"].max()) <= 12
     assert run.goodput(after=1).values == pytest.approx([9e6, 1e6], rel=0.01)
 
@@ -541,9 +531,8 @@ def test_not_before_must_be_a_number():
         q.not_before = q.sojourn
 
     own = tc.register(tc.Discipline("never", "", on_select=never))
-    net = tc.dumbbell("4 Mbps", "5 ms", 30, queue=own())
     with pytest.raises(tc.TcpccError, match=r"q\.not_before to NaN"):
-        tc.simulate(tc.Scenario(net, [tc.CBR("1 Mbps")], duration=1))
+        tc.simulate(on_a_link(tc.CBR("1 Mbps"), queue=own(), duration=1))
 
 
 def test_an_arrival_may_end_a_wait():
@@ -558,24 +547,20 @@ def test_an_arrival_may_end_a_wait():
     own = tc.register(
         tc.Discipline("pairs", "", on_select=pairs, state={"open": tc.State(0, "", "half a pair")})
     )
-    net = tc.dumbbell("10 Mbps", "5 ms", 30, queue=own(), access_rate="1 Gbps")
-    for driver in ("compiled", "simpy"):
-        run = tc.simulate(
-            tc.Scenario(net, [tc.CBR("1 Mbps")], duration=1), trace=True, driver=driver
-        )
-        trace = run.trace()
-        gaps = np.diff(trace.time[trace.event == "deliver"].values)
-        assert gaps[::2] == pytest.approx(8e-4, abs=1e-6)
-        assert gaps[1::2] == pytest.approx(16e-3 - 8e-4, abs=1e-6)
+    link = {"delay": "5 ms", "buffer": 30, "access_rate": "1 Gbps"}
+    case = on_a_link(tc.CBR("1 Mbps"), queue=own(), duration=1, **link)
+    gaps = np.diff(events(both_drivers(case), "deliver")["time"])
+    assert gaps[::2] == pytest.approx(8e-4, abs=1e-6)
+    assert gaps[1::2] == pytest.approx(16e-3 - 8e-4, abs=1e-6)
 
 
 def test_evictions_go_on_until_the_bytes_fit():
     """A packet of 1500 bytes needs the room of 30 packets of 50 bytes."""
-    net = tc.dumbbell("1 Mbps", "5 ms", "3 kB", queue=tc.queues.StrictPriority())
-    flows = [
-        tc.CBR("2 Mbps", packet_size=50),
-        tc.CBR("0.5 Mbps", packet_size=1500, traffic_class=46),
-    ]
-    run = tc.simulate(tc.Scenario(net, flows, duration=5))
+    low, high = (
+        tc.CBR(rate, packet_size=size, traffic_class=level)
+        for rate, size, level in (("2 Mbps", 50, 0), ("0.5 Mbps", 1500, 46))
+    )
+    link = {"rate": "1 Mbps", "delay": "5 ms", "buffer": "3 kB"}
+    run = tc.simulate(on_a_link(low, high, queue=tc.queues.StrictPriority(), duration=5, **link))
     assert run.data["dropped"][:, 1].sum() == 0
     assert run.throughput(after=1)[1] == pytest.approx(0.5e6, rel=0.02)

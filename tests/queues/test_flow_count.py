@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from by_hand import discipline_of, stream
+from by_hand import Queue, stream
 from every_model import EVERY_MODEL, simulate_in
 from hypothesis import given
 from hypothesis import strategies as st
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.engine.streams import uniform
@@ -18,23 +19,12 @@ from tcpcc.queues.red import base_probability
 DUMBBELL = {"rate": "4 Mbps", "delay": "20 ms", "buffer": 40}
 
 
-class Plain:
+class Plain(Queue):
     """A discipline's rules on plain objects."""
 
     def __init__(self, name, seed=1, **params):
         sample = {"rate": 10e6, "size": 1000.0, "arrivals": 1.0, "limit": 31.0}
-        plain = discipline_of(name, seed, params=params, sample=sample)
-        self.discipline, self.s, self.p, self.q = plain
-
-    def arrive(self, **sample):
-        vars(self.q).update(sample)
-        self.discipline.on_arrival(self.s, self.p, self.q)
-        return self.q.drop == 1
-
-    def flow(self, **sample):
-        vars(self.q).update(sample)
-        self.discipline.on_fluid(self.s, self.p, self.q)
-        return self.q.prob
+        super().__init__(name, seed, params=params, sample=sample)
 
 
 # The estimate
@@ -116,12 +106,8 @@ def test_the_estimate_in_trains_is_that_of_packets(queue, warm_up):
     At the end the shares are equal, and the list has forgotten the first two.
     """
     params = {"zombies": 300, "warm_up": warm_up}
-    spec = (
-        tc.queues.SRED(**params)
-        if queue == "sred"
-        else tc.queues.ConnectionRED(estimator=1, **params)
-    )
-    case = tc.Scenario(tc.dumbbell("4 Mbps", "20 ms", 40, queue=spec), CHANGING, duration=60)
+    on = {"estimator": 1} if queue == "connection_red" else {}
+    case = on_a_link(*CHANGING, **DUMBBELL, queue=QUEUES[queue](**on, **params), duration=60)
     means = []
     for options in ({}, {"trains": 8}):
         runs = [tc.simulate(case.replace(seed=seed), **options) for seed in range(12)]
@@ -145,7 +131,7 @@ def test_the_estimate_in_trains_is_that_of_packets(queue, warm_up):
 def test_the_thresholds_follow_the_number_of_connections(n, params, low, high):
     """(1) with beta = 3 and room for B = 30 packets beside the one being sent."""
     red = Plain("connection_red", **params)
-    for rule in (red.arrive, red.flow):
+    for rule in (red.arrive, red.arrive_as_fluid):
         rule(flows=float(n), limit=31.0)
         assert (red.s.min_thresh, red.s.max_thresh) == pytest.approx((low, high))
         assert red.s.flows == pytest.approx(max(n, 1) * (1 + params.get("error", 0)))
@@ -175,7 +161,7 @@ def test_connection_red_with_a_constant_count_equals_red(n, model):
     """The same law, and the estimator draws no random numbers while it is off."""
     flows = [tc.Flow(("vegas", "reno", "newreno")[k]) for k in range(n)]
     runs = [
-        simulate_in(model, tc.Scenario(tc.dumbbell(**DUMBBELL, queue=queue), flows, duration=20))
+        simulate_in(model, on_a_link(*flows, **DUMBBELL, queue=queue, duration=20))
         for queue in (
             tc.queues.ConnectionRED(weight=0.01),
             tc.queues.RED(min_thresh=3 * n, max_thresh=4 * n, weight=0.01),
@@ -206,23 +192,19 @@ def test_a_larger_assumed_flow_count_gives_a_longer_queue():
     flows = [tc.Flow(("vegas", "reno")[k % 2], start=0.1 * k) for k in range(4)]
     queues = []
     for error in (-0.2, 0, 0.2):
-        net = tc.dumbbell(**DUMBBELL, queue=tc.queues.ConnectionRED(error=error))
-        queues.append(tc.simulate(tc.Scenario(net, flows, duration=60)).queue_mean(after=10))
+        queue = tc.queues.ConnectionRED(error=error)
+        case = on_a_link(*flows, **DUMBBELL, queue=queue, duration=60)
+        queues.append(tc.simulate(case).queue_mean(after=10))
     assert queues == sorted(queues)
     assert queues[2] > 1.15 * queues[0]
 
 
 def test_vegas_gets_a_larger_share_beside_reno_than_with_droptail():
     """The purpose of the discipline (thesis, Tables 3.1 and 4.1)."""
-    flows = [tc.Flow("vegas"), tc.Flow("reno")]
+    link = {"rate": "1.5 Mbps", "delay": "40 ms", "buffer": 21}
     ratios = []
-    for queue in (
-        tc.queues.DropTail(),
-        tc.queues.ConnectionRED(),
-        tc.queues.ConnectionRED(estimator=1),
-    ):
-        net = tc.dumbbell("1.5 Mbps", "40 ms", 21, queue=queue)
-        run = tc.simulate(tc.Scenario(net, flows, duration=100))
+    for queue in ("droptail", tc.queues.ConnectionRED(), tc.queues.ConnectionRED(estimator=1)):
+        run = tc.simulate(on_a_link("vegas", "reno", duration=100, queue=queue, **link))
         ratios.append(run.throughput_ratio("vegas", "reno"))
     assert ratios[0] < 0.5
     assert min(ratios[1:]) > 1.5 * ratios[0]
@@ -259,7 +241,7 @@ def test_both_rules_drop_the_same_share(full):
     rng = np.random.default_rng(2)
     drops = [packets.arrive(flow=float(f), queue=15.0) for f in rng.integers(0, 20, 60_000)]
     for _ in range(600):
-        share = amounts.flow(queue=15.0, arrivals=100.0, concentration=1 / 20)
+        share = amounts.arrive_as_fluid(queue=15.0, arrivals=100.0, concentration=1 / 20)
     assert amounts.s.flows == pytest.approx(20, rel=0.001)
     assert np.mean(drops[20_000:]) == pytest.approx(share, rel=0.1)
 
@@ -282,8 +264,8 @@ def test_sred_keeps_the_queue_near_a_third_of_the_buffer(model):
     """The drop probability changes by a factor of four at a third, so the queue stays about a third
     of the buffer."""
     flows = [tc.Flow("reno", start=0.05 * k, recovery="sack") for k in range(30)]
-    net = tc.dumbbell("20 Mbps", "20 ms", 300, queue=tc.queues.SRED(most_flows=64))
-    case = tc.Scenario(net, flows, duration=60)
+    queue = tc.queues.SRED(most_flows=64)
+    case = on_a_link(*flows, rate="20 Mbps", buffer=300, queue=queue, duration=60)
     run = simulate_in(model, case)
     assert 20 < run.data.queue_flows[-1, 0] < 35
     assert run.queue_mean(after=20) == pytest.approx(100, rel=0.2)

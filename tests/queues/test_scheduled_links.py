@@ -7,10 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from by_hand import discipline_of
+from by_hand import Queue
 from drivers import both_drivers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.models.packet.simpy_driver import PacketSimulation
@@ -76,21 +77,20 @@ class Listing:
         return packet
 
 
-class Ours:
+class Ours(Queue):
     """The package's rule, called in a loop like that of a scheduled link."""
 
     def __init__(self, **params):
-        self.discipline, self.s, self.p, self.q = discipline_of("codel", params=params)
+        super().__init__("codel", params=params)
         self.queue, self.dropped, self.marked = deque(), [], []
 
     def deque(self, now):
         again = 0.0
         while self.queue:
             packet = self.queue.popleft()
-            q = self.q
-            q.now, q.sojourn, q.again, q.drop, q.mark = now, now - packet[0], again, 0.0, 0.0
-            q.inner_bytes = float(sum(p[1] for p in self.queue))
-            self.discipline.on_departure(self.s, self.p, q)
+            left = float(sum(p[1] for p in self.queue))
+            told = {"now": now, "sojourn": now - packet[0], "again": again, "inner_bytes": left}
+            q = self.call("on_departure", **told, drop=0.0, mark=0.0)
             if q.mark:
                 self.marked.append(packet)
             if not q.drop:
@@ -171,10 +171,10 @@ def test_codel_begins_anew_after_a_pause():
 SCHEDULED = [n for n, d in QUEUES.items() if d.is_scheduled and not d.in_amounts]
 
 
-def scenario(queue, flows=5, rate="20 Mbps", duration=8, buffer=200, **settings):
-    net = tc.dumbbell(rate, "20 ms", buffer, queue=queue, **settings)
+def scenario(queue, flows=5, duration=8, buffer=200):
     each = [tc.Flow("newreno", start=0.05 * k) for k in range(flows)]
-    return tc.Scenario(net, [*each, tc.CBR("1 Mbps", on=[(1, 4)])], duration=duration)
+    link = {"rate": "20 Mbps", "buffer": buffer, "queue": queue}
+    return on_a_link(*each, tc.CBR("1 Mbps", on=[(1, 4)]), duration=duration, **link)
 
 
 @pytest.mark.parametrize("name", SCHEDULED)
@@ -223,9 +223,9 @@ def passes(s, p, q):
 
 
 def test_a_scheduled_link_changes_its_rate():
-    net = tc.dumbbell("20 Mbps", "20 ms", 100, queue=tc.queues.CoDel())
     change = tc.Change(4, "bottleneck", rate="5 Mbps")
-    run = tc.simulate(tc.Scenario(net, [tc.Flow("newreno")] * 4, changes=[change], duration=10))
+    link = {"rate": "20 Mbps", "buffer": 100, "queue": tc.queues.CoDel()}
+    run = tc.simulate(on_a_link(*["newreno"] * 4, changes=[change], **link))
     assert run.throughput(before=4, after=1).sum() == pytest.approx(20e6, rel=0.1)
     assert run.throughput(after=5).sum() == pytest.approx(5e6, rel=0.06)
 
@@ -241,25 +241,11 @@ def test_codel_keeps_the_sojourn_time_near_its_target(flows):
     assert float(late["queue_sojourn"].median()) < 0.008
 
 
-def test_fq_codel_isolates_flows():
-    """Beside a source of 1.5 times the link's rate Reno gets most of its half, and a source below
-    its share loses nothing. With a single queue Reno gets nothing."""
-    flows = [tc.CBR("30 Mbps"), tc.Flow("newreno"), tc.CBR("1 Mbps")]
-    rates = {}
-    for queue in ("fq_codel", "codel"):
-        net = tc.dumbbell("20 Mbps", "20 ms", 1000, queue=queue)
-        run = tc.simulate(tc.Scenario(net, flows, duration=20))
-        rates[queue] = run.throughput(after=5)
-        if queue == "fq_codel":
-            assert run.data["dropped"][:, 2].sum() == 0
-    assert rates["fq_codel"][1] > 0.75 * 9.5e6
-    assert rates["codel"][1] < 0.1 * 9.5e6
-
-
 def test_a_full_buffer_drops_from_the_longest_queue():
     """RFC 8290, 4.1: CBR at half the rate loses nothing beside CBR at twice the rate."""
-    net = tc.dumbbell("10 Mbps", "10 ms", 50, queue=tc.queues.FQCoDel(interval=1e3))
-    run = tc.simulate(tc.Scenario(net, [tc.CBR("20 Mbps"), tc.CBR("4 Mbps")], duration=5))
+    sources = [tc.CBR("20 Mbps"), tc.CBR("4 Mbps")]
+    queue = tc.queues.FQCoDel(interval=1e3)
+    run = tc.simulate(on_a_link(*sources, delay="10 ms", queue=queue, duration=5))
     lost = run.data["dropped"].sum("time")
     assert lost[0] > 5000
     assert lost[1] == 0

@@ -6,39 +6,44 @@ import sys
 
 import numpy as np
 import pytest
-from by_hand import rules_of
+from by_hand import Rules
 from drivers import both_drivers
 from every_model import EVERY_MODEL, PACKETS_AND_TRAINS, simulate_in
+from on_a_link import on_a_link
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS, Controller, Param
+from tcpcc.controllers import CONTROLLERS, Param
 from tcpcc.slow_start import SLOW_STARTS, composed
 from tcpcc.sweeps.parallel import _fingerprint
 
 RULES = ["limited", "hystart", "hystart++"]
 
 
-def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps", **settings):
+def scenario(controller, slow_start, *, buffer=333, duration=5.0, rate="100 Mbps"):
     """One flow alone, on 100 Mb/s and 40 ms: 333 packets in the pipe."""
-    net = tc.dumbbell(rate, "20 ms", buffer)
-    sender = {"recovery": "sack", "transport": tc.Transport.ns2()}
-    flow = tc.Flow(controller, slow_start=slow_start, packet_size=1500, **sender | settings)
-    return tc.Scenario(net, [flow], duration=duration, interval=0.005)
+    sender = {"recovery": "sack", "transport": tc.Transport.ns2(), "packet_size": 1500}
+    flow = tc.Flow(controller, slow_start=slow_start, **sender)
+    return on_a_link(flow, rate=rate, buffer=buffer, duration=duration, interval=0.005)
 
 
-def rounds(c, s, p, a, rtts):
-    """One round trip after the other, all packets of one with one round-trip time; the windows at
-    their ends."""
-    windows = []
-    for rtt in rtts:
-        a.rtt = rtt
-        a.base_rtt = min(rtts)
-        if c.on_round:
-            c.on_round(s, p, a)
-        for _ in range(int(s.cwnd)):
-            c.on_ack(s, p, a)
-        windows.append(s.cwnd)
-    return windows
+class Rounds(Rules):
+    """A controller with a slow-start rule, in its first slow start."""
+
+    def __init__(self, slow_start, controller="reno", **params):
+        super().__init__(controller, slow_start, params=params, cwnd=1.0, ssthresh=np.inf)
+
+    def rounds(self, *rtts):
+        """One round trip after the other, all packets of one with one round-trip time; the windows
+        at their ends."""
+        windows = []
+        for rtt in rtts:
+            told = {"rtt": rtt, "base_rtt": min(rtts)}
+            if self.c.on_round:
+                self.round(**told)
+            for _ in range(int(self.s.cwnd)):
+                self.ack(**told)
+            windows.append(self.s.cwnd)
+        return windows
 
 
 # What they do
@@ -46,8 +51,8 @@ def rounds(c, s, p, a, rtts):
 
 @pytest.mark.parametrize("max_ssthresh", [100, 40])
 def test_limited_slow_start_adds_half_of_max_ssthresh_per_round(max_ssthresh):
-    c, s, p, a = rules_of("reno", "limited", params={"max_ssthresh": max_ssthresh})
-    windows = np.array([1.0, *rounds(c, s, p, a, [0.1] * 60)])
+    end = Rounds("limited", max_ssthresh=max_ssthresh)
+    windows = np.array([1.0, *end.rounds(*[0.1] * 60)])
     below = windows[windows <= max_ssthresh]
     assert below == pytest.approx(2.0 ** np.arange(len(below)))
     steps = np.diff(windows[windows > 10 * max_ssthresh])
@@ -89,23 +94,22 @@ def test_hystart_ends_by_delay(model):
 
 
 def test_hystart_waits_for_its_low_window():
-    c, s, p, a = rules_of("reno", "hystart", params={"hystart_detect": 2})
-    assert rounds(c, s, p, a, [0.1, 0.2, 0.2])[-1] == 8  # eight samples, but W < 16
-    assert s.ssthresh == np.inf
-    rounds(c, s, p, a, [0.1, 0.2, 0.2])
-    assert 16 <= s.ssthresh <= 32 + 8
+    end = Rounds("hystart", hystart_detect=2)
+    assert end.rounds(0.1, 0.2, 0.2)[-1] == 8  # eight samples, but W < 16
+    assert end.s.ssthresh == np.inf
+    end.rounds(0.1, 0.2, 0.2)
+    assert 16 <= end.s.ssthresh <= 32 + 8
 
 
 def test_hystart_ends_slow_start_once_and_again_after_a_timeout():
     """Linux: ``found``. A slow start after an idle time goes on to ssthresh."""
-    c, s, p, a = rules_of("reno", "hystart", params={"hystart_detect": 2})
-    rounds(c, s, p, a, [0.1] * 6 + [0.2])
-    assert s.ssthresh < np.inf
-    for rule, phase, ends in ((c.on_loss, 1.0, False), (c.on_timeout, 2.0, True)):
-        a.phase = phase
-        rule(s, p, a)
-        s.cwnd, s.ssthresh, a.phase = 10.0, 300.0, 0.0
-        rounds(c, s, p, a, [0.1] * 3 + [0.2])
+    end = Rounds("hystart", hystart_detect=2)
+    end.rounds(*[0.1] * 6, 0.2)
+    assert end.s.ssthresh < np.inf
+    for rule, phase, ends in (("on_loss", 1.0, False), ("on_timeout", 2.0, True)):
+        s = end.call(rule, phase=phase)
+        s.cwnd, s.ssthresh, end.a.phase = 10.0, 300.0, 0.0
+        end.rounds(*[0.1] * 3, 0.2)
         assert (s.ssthresh < 300) == ends
 
 
@@ -113,47 +117,44 @@ def test_hystart_ends_slow_start_once_and_again_after_a_timeout():
 @pytest.mark.parametrize("slow_start", ["hystart", "hystart++"])
 def test_delay_counts_above_an_eighth_between_4_and_16_ms(slow_start, base, rise):
     for factor, told in ((0.99, False), (1.01, True)):
-        settings = {"hystart_detect": 2} if slow_start == "hystart" else {}
-        c, s, p, a = rules_of("reno", slow_start, params=settings)
-        rounds(c, s, p, a, [base] * 6 + [base + factor * rise])
-        ended = s.css_round > 0 if slow_start == "hystart++" else s.cwnd >= s.ssthresh
-        assert ended == told
+        end = Rounds(slow_start, **({"hystart_detect": 2} if slow_start == "hystart" else {}))
+        end.rounds(*[base] * 6, base + factor * rise)
+        plus = slow_start == "hystart++"
+        assert (end.s.css_round > 0 if plus else end.s.cwnd >= end.s.ssthresh) == told
 
 
 @pytest.mark.parametrize(("rise", "slower"), [(2**-7, True), (2**-7 - 2**-40, False)])
 def test_hystart_plus_counts_a_rise_of_just_an_eighth(rise, slower):
     """RFC 9406 has >=; an eighth of 62.5 ms is exact in binary."""
-    c, s, p, a = rules_of("reno", "hystart++")
-    rounds(c, s, p, a, [2**-4] * 6 + [2**-4 + rise])
-    assert (s.css_round > 0) == slower
+    end = Rounds("hystart++")
+    end.rounds(*[2**-4] * 6, 2**-4 + rise)
+    assert (end.s.css_round > 0) == slower
 
 
 def test_hystart_plus_slows_down_and_ends_after_five_rounds():
     """A quarter of the growth, so that W grows by 1.25 a round, in rounds after the first, which
     begins with eight samples at full speed."""
-    c, s, p, a = rules_of("reno", "hystart++")
-    windows = rounds(c, s, p, a, [0.1] * 6 + [0.15] * 6)
+    end = Rounds("hystart++")
+    windows = end.rounds(*[0.1] * 6, *[0.15] * 6)
     assert windows[5] == 64
     assert windows[6] == pytest.approx(64 + 8 + 56 / 4)
     assert np.divide(windows[7:11], windows[6:10]) == pytest.approx(1.25, rel=0.01)
-    assert s.ssthresh == windows[10]  # five rounds, that in which it began among them
+    assert end.s.ssthresh == windows[10]  # five rounds, that in which it began among them
     assert windows[11] == pytest.approx(windows[10] + 1, abs=0.1)
 
 
 def test_hystart_plus_resumes_when_the_delay_was_a_blip():
-    c, s, p, a = rules_of("reno", "hystart++")
-    windows = rounds(c, s, p, a, [0.1] * 6 + [0.15, 0.1, 0.1])
-    assert s.ssthresh == np.inf
+    end = Rounds("hystart++")
+    windows = end.rounds(*[0.1] * 6, 0.15, 0.1, 0.1)
+    assert end.s.ssthresh == np.inf
     assert windows[-1] == pytest.approx(2 * windows[-2], abs=1)
 
 
 @pytest.mark.parametrize("rule", ["on_loss", "on_timeout"])
 def test_hystart_plus_is_for_the_first_slow_start(rule):
-    c, s, p, a = rules_of("reno", "hystart++")
-    a.window = 1000.0
-    getattr(c, rule)(s, p, a)
-    s.cwnd = 1.0
-    assert rounds(c, s, p, a, [0.1] * 3 + [0.2] * 4)[-1] == 2**7
+    end = Rounds("hystart++")
+    end.call(rule, window=1000.0).cwnd = 1.0
+    assert end.rounds(*[0.1] * 3, *[0.2] * 4)[-1] == 2**7
 
 
 def test_hystart_plus_loses_less_than_standard():
@@ -182,19 +183,15 @@ def test_any_controller_takes_any_rule(name, slow_start):
     both = composed(CONTROLLERS.find(name), SLOW_STARTS[slow_start])
     assert both is composed(CONTROLLERS.find(name), SLOW_STARTS[slow_start])
     assert both.name == name
-    c, s, p, a = rules_of(name, slow_start)
-    rounds(c, s, p, a, [0.1] * 8 + [0.3] * 8)
-    a.window = s.cwnd
-    c.on_loss(s, p, a)
-    c.on_timeout(s, p, a)
-    assert 1 <= s.cwnd < np.inf
+    end = Rounds(slow_start, name)
+    end.rounds(*[0.1] * 8, *[0.3] * 8)
+    end.lose(window=end.s.cwnd)
+    assert 1 <= end.time_out().cwnd < np.inf
 
 
 def test_a_controller_with_a_start_of_its_own_takes_none():
     with pytest.raises(tc.ScenarioError, match="'hystart' does not go with controller 'bbr'"):
-        tc.Scenario(
-            tc.dumbbell("1 Mbps", "10 ms", 9), [tc.Flow("bbr", slow_start="hystart")], duration=1
-        )
+        on_a_link(tc.Flow("bbr", slow_start="hystart"))
 
 
 def test_standard_is_the_controller_itself():
@@ -233,32 +230,28 @@ def test_a_controller_of_one_s_own_takes_a_rule():
     def on_ack(s, p, a):
         s.cwnd += p.gain * a.acked if s.cwnd < s.ssthresh else a.acked / s.cwnd
 
-    reno = CONTROLLERS.find("reno")
-    own = Controller(
-        "own", "own", on_ack, reno.on_loss, reno.on_timeout, recovery="sack",
-        params={**reno.params, "gain": Param(1.0, "", "of the test")},
-    )  # fmt: skip
-    limited = {"name": "limited", "max_ssthresh": 50}
-    run = tc.simulate(scenario(own, limited, duration=1))
+    def own(**params):
+        params["gain"] = Param(1.0, "", "of the test")
+        return CONTROLLERS.find("reno").variant(name="own", on_ack=on_ack, params=params)
+
+    run = tc.simulate(scenario(own(), {"name": "limited", "max_ssthresh": 50}, duration=1))
     assert run.data["cwnd"].max() < 600
-    clash = Controller(
-        "clash", "clash", on_ack, reno.on_loss, reno.on_timeout,
-        params={**own.params, "max_ssthresh": Param(1.0, "", "of the test")},
-    )  # fmt: skip
-    with pytest.raises(tc.ScenarioError, match="'limited' does not go with controller 'clash'"):
-        scenario(clash, limited)
+    clash = own(max_ssthresh=Param(1.0, "", "of the test"))
+    with pytest.raises(tc.ScenarioError, match="'limited' does not go with controller 'own'"):
+        scenario(clash, "limited")
 
 
 # As a part of the scenario
 
 
 def test_it_is_saved_and_read():
-    case = scenario("cubic", tc.SlowStart("hystart", hystart_detect=2))
-    assert 'slow_start = { name = "hystart", hystart_detect = 2 }' in case.to_toml()
-    assert tc.Scenario.from_toml(case.to_toml()) == case
-    case = scenario("cubic", "limited")
-    assert 'slow_start = "limited"' in case.to_toml()
-    assert tc.Scenario.from_toml(case.to_toml()) == case
+    for rule, text in (
+        (tc.SlowStart("hystart", hystart_detect=2), '{ name = "hystart", hystart_detect = 2 }'),
+        ("limited", '"limited"'),
+    ):
+        case = scenario("cubic", rule)
+        assert f"slow_start = {text}" in case.to_toml()
+        assert tc.Scenario.from_toml(case.to_toml()) == case
     assert "slow_start =" not in scenario("cubic", None).to_toml()
 
 

@@ -7,11 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from by_hand import rules_of
+from by_hand import Rules
 from drivers import both_drivers
+from on_a_link import mean_over_seeds, on_a_link
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS, bbr, lp
+from tcpcc.controllers import CONTROLLERS, bbr
 from tcpcc.controllers.windowed import update_max, update_min
 from tcpcc.models.packet.handlers import run_events
 from tcpcc.models.packet.memory.packet_world import PacketWorld
@@ -71,28 +72,17 @@ PROBE = tc.Controller(
 )
 
 
-def path(
-    controller,
-    duration=5.0,
-    *,
-    rate="10 Mbps",
-    buffer=50,
-    loss=0.0,
-    queue=None,
-    params=(),
-    **options,
-):
-    net = tc.dumbbell(rate, "20 ms", buffer, loss=loss, queue=queue)
-    return tc.Scenario(
-        net, [tc.Flow(controller, **dict(params), **options)], duration=duration, seed=1
-    )
+def path(controller, duration=5.0, *, rate="10 Mbps", buffer=50, loss=0.0, queue=None, **options):
+    flow = tc.Flow(controller, **options)
+    link = {"rate": rate, "buffer": buffer, "loss": loss, "queue": queue}
+    return on_a_link(flow, duration=duration, seed=1, **link)
 
 
-def states(case, until=None):
+def states(case):
     """State of the first controller, record of its deliveries, and record of its sender at the
     end."""
     world = PacketWorld(case)
-    while run_events(world.address, float(until or case.duration)):
+    while run_events(world.address, float(case.duration)):
         world.grow()
     return world.senders.states[0], world.senders.deliveries[0][0], world.tcp[0]
 
@@ -241,13 +231,11 @@ def test_windowed_filters_forget_old_values(update, best):
 
 def test_rack_repairs_lost_retransmissions_without_timeout():
     """RFC 8985. With 5 % loss one retransmission in twenty is lost, too."""
-    net = tc.dumbbell("10 Mbps", "20 ms", 200, loss=0.05)
     timeouts = {}
     for recovery in ("sack-prr", "rack-tlp"):
         flow = tc.Flow(PROBE, recovery=recovery, rate=800)
-        timeouts[recovery] = int(
-            tc.simulate(tc.Scenario(net, [flow], duration=20)).data["timeouts"][0]
-        )
+        run = tc.simulate(on_a_link(flow, buffer=200, loss=0.05, duration=20))
+        timeouts[recovery] = int(run.data["timeouts"][0])
     assert timeouts["rack-tlp"] == 0
     assert timeouts["sack-prr"] > 3
 
@@ -274,9 +262,9 @@ def sends(some, lost, recovery="rack-tlp"):
     """Times and numbers of the packets that a sender of P0 to P3 sends after the SYN over a path of
     0.1 s, and its timeouts. The arrivals `lost` at the bottleneck are dropped."""
     queue = some(**dict(zip("abcd", lost, strict=False)))
-    net = tc.dumbbell("1 Gbps", "50 ms", 100, queue=queue)
     flow = tc.Flow("newreno", size=4, recovery=recovery, transport=tc.Transport(initial_window=4))
-    run = tc.simulate(tc.Scenario(net, [flow], duration=5), trace=True)
+    link = {"rate": "1 Gbps", "delay": "50 ms", "buffer": 100}
+    run = tc.simulate(on_a_link(flow, queue=queue, duration=5, **link), trace=True)
     sent = run.events[run.events["event"] <= 1]
     found = zip(sent["time"].round(2).tolist(), (sent["seq"] - 1).tolist(), strict=True)
     return list(found)[1:], int(run.data["timeouts"][0])
@@ -327,10 +315,12 @@ def test_bbr_finds_the_bandwidth_and_leaves_startup_after_three_flat_rounds():
 def test_bbr_holds_its_rate_under_random_loss(loss, share):
     """Cardwell et al. 2016, figure 8: nearly all packets that are not lost up to 5 %, most up to
     15 %."""
-    run = tc.simulate(path("bbr", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
-    cubic = tc.simulate(path("cubic", 30.0, rate="20 Mbps", buffer=1000, loss=loss))
-    assert float(run.throughput(after=5)[0]) > share * (1 - loss) * 20e6
-    assert float(cubic.throughput(after=5)[0]) < 0.4 * 20e6
+    bbr, cubic = (
+        tc.simulate(path(name, 30.0, rate="20 Mbps", buffer=1000, loss=loss)).throughput(after=5)
+        for name in ("bbr", "cubic")
+    )
+    assert float(bbr[0]) > share * (1 - loss) * 20e6
+    assert float(cubic[0]) < 0.4 * 20e6
 
 
 def test_bbr_has_the_papers_throughput_under_random_loss():
@@ -339,23 +329,16 @@ def test_bbr_has_the_papers_throughput_under_random_loss():
     decays. CUBIC stalls from 1 % on. Means of four seeds."""
 
     def share(name, loss):
-        net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=loss)
-        flow = tc.Flow(name, packet_size=1500)
-        cases = [tc.Scenario(net, [flow], duration=60, seed=s) for s in range(1, 5)]
-        runs = tc.sweep(cases)
-        return sum(float(r.throughput()[0]) for r in runs) / len(runs) / (1 - loss) / 100e6
+        link = {"rate": "100 Mbps", "delay": "50 ms", "buffer": 2500, "loss": loss}
+        case = on_a_link(tc.Flow(name, packet_size=1500), duration=60, **link)
+        rate = mean_over_seeds(range(1, 5), lambda run: float(run.throughput()[0]), case)
+        return rate / (1 - loss) / 100e6
 
     assert share("bbr", 0.01) > 0.93
     assert share("bbr", 0.05) > 0.92
     assert share("bbr", 0.15) > 0.65
     assert share("bbr", 0.25) < 0.1
     assert share("cubic", 0.01) < 0.1
-
-
-def lossy(loss, seed, controller="bbr"):
-    net = tc.dumbbell("20 Mbps", "50 ms", 1000, loss=loss)
-    flow = tc.Flow(controller, packet_size=1500)
-    return tc.simulate(tc.Scenario(net, [flow], duration=30, seed=seed))
 
 
 def no_total(s, p, a):
@@ -367,8 +350,13 @@ def test_bbr_takes_losses_of_a_fifth_for_a_policers():
     """Its rate falls in steps: at the long-term bandwidth for 48 rounds, then measured anew.
     Linux does the same (docs/guides/kernel.md). Without that bandwidth the rate is kept."""
     heedless = dataclasses.replace(bbr.bbr, name="heedless", on_lost_packet=no_total)
+    link = {"rate": "20 Mbps", "delay": "50 ms", "buffer": 1000, "loss": 0.2}
     own, other = (
-        np.mean([float(lossy(0.2, seed, c).throughput(after=20)[0]) for seed in range(3, 9)])
+        mean_over_seeds(
+            range(3, 9),
+            lambda run: float(run.throughput(after=20)[0]),
+            on_a_link(tc.Flow(c, packet_size=1500), duration=30, **link),
+        )
         for c in ("bbr", heedless)
     )
     assert own < 0.3 * 0.8 * 20e6
@@ -377,8 +365,8 @@ def test_bbr_takes_losses_of_a_fifth_for_a_policers():
 
 def test_continued_retransmissions_prevent_timeouts():
     """The first outstanding packet is retransmitted before others, and this restarts the timer."""
-    net = tc.dumbbell("100 Mbps", "50 ms", 2500, loss=0.1)
-    run = tc.simulate(tc.Scenario(net, [tc.Flow("bbr", packet_size=1500)], duration=60, seed=1))
+    link = {"rate": "100 Mbps", "delay": "50 ms", "buffer": 2500, "loss": 0.1}
+    run = tc.simulate(on_a_link(tc.Flow("bbr", packet_size=1500), duration=60, seed=1, **link))
     assert int(run.data["timeouts"][0]) == 0
 
 
@@ -386,11 +374,8 @@ def test_the_share_of_bbr_beside_cubic_falls_with_the_buffer():
     """Ware et al., IMC 2019; Scholz et al. 2018."""
     shares = []
     for buffer in (20, 100, 800):
-        net = tc.dumbbell("10 Mbps", "20 ms", buffer)
-        rates = tc.simulate(
-            tc.Scenario(net, [tc.Flow("bbr"), tc.Flow("cubic")], duration=60, seed=1)
-        )
-        one, other = rates.throughput(after=10).values
+        run = tc.simulate(on_a_link("bbr", "cubic", buffer=buffer, duration=60, seed=1))
+        one, other = run.throughput(after=10).values
         shares.append(one / (one + other))
     assert shares[0] > 0.6 > shares[1] > shares[2]
     assert shares[2] < 0.35
@@ -410,47 +395,40 @@ def test_copas_velocity_doubles_and_its_queue_is_two_packets():
 def test_copas_velocity_from_1_to_8():
     """Without a queue v doubles after the third srtt in one direction and after each further
     one."""
-    copa, s, p, a = rules_of("copa", cwnd=40.0, starting=0.0, direction=1.0)
-    seen = []
-    for k in range(1, 8):
-        a.now, a.rtt, a.srtt, a.delivered = k / 8, 1 / 8, 1 / 8, 1.0
-        copa.on_ack(s, p, a)
-        seen.append(s.velocity)
+    end = Rules("copa", cwnd=40.0, ssthresh=math.inf, starting=0.0, direction=1.0)
+    times = {"rtt": 1 / 8, "srtt": 1 / 8}
+    seen = [end.ack(now=k / 8, **times).velocity for k in range(1, 8)]
     assert seen == [1, 1, 1, 2, 4, 8, 16]
 
 
 @pytest.mark.parametrize("buffer", [50, 300])
 def test_copas_competitive_mode_holds_a_share_beside_cubic(buffer):
     """Arun, Balakrishnan 2018, section 2.2. Alone it keeps a queue of two packets."""
-    net = tc.dumbbell("20 Mbps", "20 ms", buffer)
+    link = {"rate": "20 Mbps", "buffer": buffer}
     shares = []
     for mode in (0, 1):
-        flows = [tc.Flow("copa", competitive=mode), tc.Flow("cubic")]
-        found = tc.simulate(tc.Scenario(net, flows, duration=300)).throughput(after=20)
+        flows = [tc.Flow("copa", competitive=mode), "cubic"]
+        found = tc.simulate(on_a_link(*flows, duration=300, **link)).throughput(after=20)
         shares.append(float(found[0] / found.sum()))
     assert shares[0] < 0.1
     assert 0.28 < shares[1] < 0.6
-    alone = tc.simulate(tc.Scenario(net, [tc.Flow("copa", competitive=True)], duration=20))
+    alone = tc.simulate(on_a_link(tc.Flow("copa", competitive=True), duration=20, **link))
     assert alone.queue_mean(after=5) == pytest.approx(2, abs=1)
 
 
 def test_copas_share_grows_by_one_per_round_trip_and_is_halved_by_a_loss():
-    copa, s, p, a = rules_of("copa", params={"competitive": True}, cwnd=40.0)
+    end = Rules("copa", params={"competitive": True}, cwnd=40.0, ssthresh=math.inf)
     shares = []
     for k in range(12):
-        a.now, a.rtt, a.srtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8, 1 / 8
-        a.clock = a.now
-        copa.on_ack(s, p, a)
-        shares.append(s.share)
+        now, rtt = 1 + k / 8, 0.1 if k == 0 else 1 / 8
+        shares.append(end.ack(now=now, clock=now, rtt=rtt, srtt=1 / 8).share)
     assert shares == [2] * 6 + [3, 4, 5, 6, 7, 8]
-    copa.on_loss(s, p, a)
-    assert s.share == 4
+    assert end.lose().share == 4
 
 
 @pytest.mark.parametrize("target", [0.025, 0.1])
 def test_ledbat_keeps_its_target(target):
-    case = path("ledbat", 60.0, rate="4 Mbps", buffer=300, params={"target_delay": target})
-    run = tc.simulate(case)
+    run = tc.simulate(path("ledbat", 60.0, rate="4 Mbps", buffer=300, target_delay=target))
     wait = float(run.data["queue"].where(run.data["time"] > 40).mean()) / 500
     assert wait == pytest.approx(target, rel=0.1)
     assert run.utilization(after=10) > 0.99
@@ -459,33 +437,33 @@ def test_ledbat_keeps_its_target(target):
 def test_ledbats_window_is_at_most_a_packet_above_the_flight():
     """RFC 6817, 2.4.2: min(cwnd, flightsize + ALLOWED_INCREASE), also where cwnd is above it. Of
     20 packets in flight before this ACK, 19 remain; `inflight` counts one that is acknowledged."""
-    ledbat = CONTROLLERS.find("ledbat")
-    s, p, a = ledbat.example()
-    s.cwnd, s.ssthresh, s.queueing = 100.0, 2.0, 0.0
-    a.phase, a.owd, a.inflight, a.delivered, p.allowed = 0.0, 0.0, 20.0, 1.0, 1.0
-    ledbat.on_ack(s, p, a)
-    assert s.cwnd == 21
+    end = Rules("ledbat", cwnd=100.0, params={"allowed": 1}, queueing=0.0)
+    assert end.ack(phase=0.0, owd=0.0, inflight=20.0).cwnd == 21
 
 
 @pytest.mark.parametrize("name", ["lp", "cdg"])
 def test_low_priority_yields_to_cubic(name):
-    net = tc.dumbbell("20 Mbps", "20 ms", 100)
-    alone = tc.simulate(tc.Scenario(net, [tc.Flow(name)], duration=30, seed=3))
+    link = {"rate": "20 Mbps", "buffer": 100, "seed": 3}
+    alone = tc.simulate(on_a_link(name, duration=30, **link))
     assert alone.utilization(after=10) > 0.75
-    beside = tc.simulate(
-        tc.Scenario(net, [tc.Flow(name), tc.Flow("cubic", start=3)], duration=40, seed=3)
-    )
+    beside = tc.simulate(on_a_link(name, tc.Flow("cubic", start=3), duration=40, **link))
     mine, other = beside.throughput(after=10).values
     assert mine < 0.3 * other
 
 
+def of_dctcp(queue, transport=(), **flow):
+    """A run of DCTCP over 50 Mb/s and 10 ms, and the mean of its alpha."""
+    transport = {"ecn": "accurate", **dict(transport)}
+    flow = tc.Flow("dctcp", transport=transport, **flow)
+    link = {"rate": "50 Mbps", "delay": "5 ms", "buffer": 1000}
+    run = tc.simulate(on_a_link(flow, queue=queue, duration=15, **link), trace=True)
+    trace = run.trace("dctcp1")
+    return run, trace["alpha"][trace["time"] > 5].mean()
+
+
 def test_dctcps_alpha_is_that_of_its_sawtooth():
     """Alizadeh et al. 2010, eq. 6: alpha = sqrt(2/W), W = C R + K; no packet is dropped."""
-    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=tc.queues.StepMark(threshold=65))
-    flow = tc.Flow("dctcp", transport=tc.Transport(ecn="accurate"))
-    run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
-    trace = run.trace("dctcp1")
-    alpha = trace["alpha"][trace["time"] > 5].mean()
+    run, alpha = of_dctcp(tc.queues.StepMark(threshold=65))
     assert alpha == pytest.approx(math.sqrt(2 / (6250 * 0.01016 + 65)), rel=0.15)
     assert run.data["drops"].sum() == 0
     assert run.utilization(after=3) > 0.999
@@ -494,13 +472,8 @@ def test_dctcps_alpha_is_that_of_its_sawtooth():
 def test_dctcps_alpha_with_codel_that_marks_above_1_ms():
     """Without delayed ACKs alpha is sqrt(2/W) here, too (ns-3's: test_dctcp_against_ns3.py)."""
     queue = tc.queues.CoDel(ecn=True, ce_threshold=0.001)
-    net = tc.dumbbell("50 Mbps", "5 ms", 1000, queue=queue)
-    transport = tc.Transport(ecn="accurate", initial_window=10)
-    flow = tc.Flow("dctcp", packet_size=1500, transport=transport)
-    run = tc.simulate(tc.Scenario(net, [flow], duration=15), trace=True)
-    trace = run.trace("dctcp1")
+    run, alpha = of_dctcp(queue, {"initial_window": 10}, packet_size=1500)
     bdp = 50e6 * 0.01 / 12000
-    alpha = trace["alpha"][trace["time"] > 5].mean()
     assert alpha == pytest.approx(math.sqrt(2 / (bdp + 4)), rel=0.1)
     assert run.utilization(after=5) > 0.999
     assert run.data["drops"].sel(time=slice(1, None)).sum() == 0
@@ -518,18 +491,16 @@ def test_a_mark_halves_reno_without_a_loss():
 
 
 def test_bbr_probes_in_one_phase_of_eight_and_drains_in_the_next():
-    s, p, _ = CONTROLLERS.find("bbr").example()
+    end = Rules("bbr", mode=bbr.PROBE_BW)
     gains = []
-    for phase in range(8):
-        s.mode, s.phase = bbr.PROBE_BW, phase
-        gains.append(bbr.pacing_gain(s, p))
+    for end.s.phase in range(8):
+        gains.append(bbr.pacing_gain(end.s, end.p))
     assert gains == [1.25, 0.75, 1, 1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("window", "left"), [(5.0, 2.5), (3.0, 2.0), (1.5, 2.0)])
 def test_lp_halves_its_threshold_to_at_least_two(window, left):
-    s, p, a = CONTROLLERS.find("lp").example()
-    s.cwnd, s.smooth, s.owd_min, s.owd_max, s.dropped_at = window, 0.09, 0.05, 0.1, -9.0
-    a.acked, a.owd, a.rtt, a.now = 0.0, 0.09, 0.1, 5.0  # a duplicate ACK
-    lp.on_ack(s, p, a)
+    state = {"smooth": 0.09, "owd_min": 0.05, "owd_max": 0.1, "dropped_at": -9.0}
+    end = Rules("lp", cwnd=window, ssthresh=5.0, **state)
+    s = end.ack(acked=0.0, owd=0.09, rtt=0.1, now=5.0)  # a duplicate ACK
     assert (s.ssthresh, s.cwnd) == (left, max(window / 2, 1.0))

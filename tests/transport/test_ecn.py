@@ -7,6 +7,7 @@ import pytest
 from drivers import both_drivers
 from endpoint import DATA, Endpoint, started
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.definition import State
@@ -19,9 +20,8 @@ from tcpcc.transport import flow_record as r
 
 
 def scenario(queue, choice="accurate", flows=2, **settings):
-    transport = tc.Transport(ecn=choice, **settings)
-    net = tc.dumbbell("10 Mbps", "10 ms", 60, queue=queue)
-    return tc.Scenario(net, [tc.Flow("newreno", transport=transport)] * flows, duration=6)
+    flow = tc.Flow("newreno", transport=tc.Transport(ecn=choice, **settings))
+    return on_a_link(*[flow] * flows, delay="10 ms", buffer=60, queue=queue, duration=6)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_headers_are_reused():
 
 
 def test_flows_over_a_lossy_link_leak_no_header():
-    net = tc.dumbbell("10 Mbps", "10 ms", 60, queue=tc.queues.StepMark(), loss=0.02)
     flow = tc.Flow("newreno", transport=tc.Transport(ecn="classic"))
-    sim = PacketSimulation(tc.Scenario(net, [flow] * 4, duration=10))
+    link = {"delay": "10 ms", "buffer": 60, "queue": tc.queues.StepMark(), "loss": 0.02}
+    sim = PacketSimulation(on_a_link(*[flow] * 4, **link))
     sim.run()
     assert len(sim.world.headers.headers) == 256
 
@@ -108,8 +108,7 @@ def test_with_a_window_of_one_a_mark_waits_for_the_timer():
 
 def test_a_mark_at_two_packets_halves_the_window_at_once():
     end = started("sack", ecn="classic", initial_window=1)
-    end.state["cwnd"], end.state["ssthresh"] = 4.0, 2.0
-    end.set(marked=1)
+    end.set(cwnd=4.0, ssthresh=2.0, marked=1)
     assert end.ack(0.1, 0) != []
     assert end.cwnd == pytest.approx(2, abs=0.6)
 
@@ -120,9 +119,9 @@ def test_a_mark_at_two_packets_halves_the_window_at_once():
 def answered(recovery, gradual, **settings):
     """A trace of Reno over a link that marks above 60 packets."""
     transport = {"ecn": "classic", "gradual_marks": gradual, "initial_window": 10} | settings
-    net = tc.dumbbell("10 Mbps", "20 ms", 200, queue=tc.queues.StepMark(threshold=60))
     flow = tc.Flow("reno", recovery=recovery, transport=transport)
-    return tc.simulate(tc.Scenario(net, [flow], duration=8), trace=True)
+    case = on_a_link(flow, buffer=200, queue=tc.queues.StepMark(threshold=60), duration=8)
+    return tc.simulate(case, trace=True)
 
 
 def silence(run):
@@ -152,8 +151,7 @@ def test_the_window_does_not_grow_until_a_mark_is_answered(whole, window):
     end = started(
         "sack-prr", ecn="classic", gradual_marks=True, whole_window=whole, initial_window=10
     )
-    end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
-    end.set(marked=1)
+    end.set(cwnd=10.5, ssthresh=2.0, marked=1)
     windows = [(end.ack(0.1, k), end.cwnd)[1] for k in range(9)]
     assert windows == [window] * 9
     edge = end.mark_edge
@@ -163,11 +161,9 @@ def test_the_window_does_not_grow_until_a_mark_is_answered(whole, window):
 
 
 def test_both_drivers_give_the_same_bits_with_gradual_marks():
-    case = tc.Scenario(
-        tc.dumbbell("10 Mbps", "20 ms", 60, queue=tc.queues.RED(ecn=True), loss=0.002),
-        [tc.Flow("reno", transport=tc.Transport.linux(ecn="accurate"), recovery="rack-tlp")] * 3,
-        duration=5,
-    )
+    sender = {"transport": tc.Transport.linux(ecn="accurate"), "recovery": "rack-tlp"}
+    link = {"buffer": 60, "queue": tc.queues.RED(ecn=True), "loss": 0.002}
+    case = on_a_link(*[tc.Flow("reno", **sender)] * 3, duration=5, **link)
     assert both_drivers(case).data["marks"].sum() > 0
 
 
@@ -272,8 +268,8 @@ def test_a_loss_and_a_mark_of_one_window_reduce_it_once(recovery):
         )
     )  # fmt: skip
     flow = tc.Flow("reno", recovery=recovery, transport={"ecn": "classic", "rwnd": 40})
-    net = tc.dumbbell("100 Mbps", "20 ms", 1000, queue=queue())
-    run = tc.simulate(tc.Scenario(net, [flow], duration=2), trace=True)
+    case = on_a_link(flow, rate="100 Mbps", buffer=1000, queue=queue(), duration=2)
+    run = tc.simulate(case, trace=True)
     cwnd = run.trace("reno1")["cwnd"].dropna().to_numpy()
     assert int(run.data["marks"].sum()) == int(run.data["drops"].sum()) == 1
     assert (np.diff(cwnd) < -1).sum() == 1
@@ -358,12 +354,11 @@ def test_a_marked_packet_of_l4s_is_ce_at_the_next_link_and_its_mark_is_echoed():
     assert second[3] > 20
     assert second[1] > 500
     assert second[2] == 0
-    case = scenario(tc.queues.StepMark(threshold=8), "l4s")
-    a, b = (tc.simulate(case, driver=driver).data for driver in ("compiled", "simpy"))
-    assert a["marks"].sum() > 5
-    assert a["cwnd"].identical(b["cwnd"])
-    accurate = tc.simulate(scenario(tc.queues.StepMark(threshold=8), "accurate")).data
-    assert a["cwnd"].identical(accurate["cwnd"])  # the ACKs are the same
+    queue = tc.queues.StepMark(threshold=8)
+    run = both_drivers(scenario(queue, "l4s"))
+    assert run.data["marks"].sum() > 5
+    accurate = tc.simulate(scenario(queue, "accurate")).data
+    assert run.data["cwnd"].identical(accurate["cwnd"])  # the ACKs are the same
 
 
 # AccECN (RFC 9768)
@@ -403,17 +398,9 @@ def read_ace(flow):
 def test_three_bits_tell_all_marks(ack_every, loss):
     """Delayed and lost ACKs: the sender's count is the receiver's, but for marks on the way. If
     ACKs are so rare that the field may wrap around between two of them, it is never smaller."""
-    links = [
-        tc.Link(
-            "a",
-            "b",
-            rate="10 Mbps",
-            delay="10 ms",
-            buffer=60,
-            queue=tc.queues.StepMark(threshold=8),
-        ),
-        tc.Link("b", "a", rate="10 Mbps", delay="10 ms", loss=loss),
-    ]
+    each = {"rate": "10 Mbps", "delay": "10 ms"}
+    marks = {"buffer": 60, "queue": tc.queues.StepMark(threshold=8)}
+    links = [tc.Link("a", "b", **each, **marks), tc.Link("b", "a", **each, loss=loss)]
     transport = tc.Transport(ecn="l4s", delayed_ack=0.05, ack_every=ack_every)
     flows = [tc.Flow("prague", source="a", target="b", transport=transport)] * 2
     case = tc.Scenario(tc.Network(links), flows, duration=6, seed=1)
@@ -427,6 +414,9 @@ def test_three_bits_tell_all_marks(ack_every, loss):
     assert run.data["cwnd"].identical(tc.simulate(case).data["cwnd"])
 
 
+ECT_1 = r.ECT | r.ECT1
+
+
 # Control packets
 
 
@@ -434,13 +424,8 @@ def test_three_bits_tell_all_marks(ack_every, loss):
     ("settings", "syn", "again", "ack"),
     [
         ({"ecn": "accurate"}, 0, 0, 0),
-        (
-            {"ecn": "accurate", "ecn_retransmissions": True, "ecn_control": True},
-            r.ECT,
-            r.ECT,
-            r.ECT,
-        ),
-        ({"ecn": "l4s", "ecn_control": True}, *(r.ECT | r.ECT1,) * 3),
+        ({"ecn": "accurate", "ecn_retransmissions": True, "ecn_control": True}, *[r.ECT] * 3),
+        ({"ecn": "l4s", "ecn_control": True}, *[ECT_1] * 3),
         ({"ecn": "off", "ecn_control": True}, 0, 0, 0),
     ],
 )
@@ -451,6 +436,14 @@ def test_control_packets_are_ecn_capable_if_set(settings, syn, again, ack):
     assert ecn.bits_to_send(f, 0, False) == syn
     assert ecn.bits_to_send(f, 5, True) == again
     assert ecn.bits_of_ack(f) == ack
+
+
+INCAST = {"rate": "10 Gbps", "delay": "10 us", "buffer": 100, "duration": 0.5, "interval": 0.1}
+
+
+def drops_of(flow, **case):
+    """Packets dropped of 64 connections that begin at one instant."""
+    return float(tc.simulate(on_a_link(*[flow] * 64, **INCAST, **case)).data["drops"].sum())
 
 
 def test_a_marked_syn_reduces_no_window():
@@ -465,41 +458,37 @@ def test_a_marked_syn_reduces_no_window():
 
 
 def test_an_incast_of_linux_dctcp_loses_no_syn_at_the_marking_threshold():
-    """64 connections at one instant: 44 SYNs find more than K = 20 packets."""
-    net = tc.dumbbell("10 Gbps", "10 us", 100, queue=tc.queues.StepMark(threshold=20))
-    drops = {}
-    for name, changed in (("Linux", {}), ("RFC 3168", {"ecn_control": False})):
-        flows = [tc.Flow.linux("dctcp", size=1, transport=changed)] * 64
-        run = tc.simulate(tc.Scenario(net, flows, duration=0.5, interval=0.1))
-        drops[name] = float(run.data["drops"].sum())
-    assert drops["Linux"] == 0
-    assert drops["RFC 3168"] > 30
+    """44 of the SYNs find more than K = 20 packets."""
+    queue = tc.queues.StepMark(threshold=20)
+    linux, rfc_3168 = (
+        tc.Flow.linux("dctcp", size=1, transport=x) for x in ({}, {"ecn_control": False})
+    )
+    assert drops_of(linux, queue=queue) == 0
+    assert drops_of(rfc_3168, queue=queue) > 30
 
 
 def test_a_retransmission_of_linux_dctcp_passes_the_marking_threshold():
     """Only the link's random losses drop packets. Otherwise retransmissions are dropped, too: they
     find more than K packets."""
-    net = tc.dumbbell("20 Mbps", "5 ms", 200, queue=tc.queues.StepMark(threshold=5), loss=0.01)
-    dropped = {}
-    for name, changed in (("Linux", {}), ("RFC 3168", {"ecn_retransmissions": False})):
-        flows = [tc.Flow.linux("dctcp", size=2000, transport=changed)] * 4
-        run = tc.simulate(tc.Scenario(net, flows, duration=5))
-        dropped[name] = float(run.data["dropped"].sum())
-    assert dropped["Linux"] == pytest.approx(80, rel=0.2)
-    assert dropped["RFC 3168"] > 1.2 * dropped["Linux"]
+    queue = tc.queues.StepMark(threshold=5)
+    link = {"rate": "20 Mbps", "delay": "5 ms", "buffer": 200, "queue": queue, "loss": 0.01}
+    linux, rfc_3168 = (
+        tc.simulate(on_a_link(*[flow] * 4, duration=5, **link)).data["dropped"].sum().item()
+        for changed in ({}, {"ecn_retransmissions": False})
+        for flow in [tc.Flow.linux("dctcp", size=2000, transport=changed)]
+    )
+    assert linux == pytest.approx(80, rel=0.2)
+    assert rfc_3168 > 1.2 * linux
 
 
 def test_a_threshold_in_bytes_lets_small_packets_pass():
     """64 SYNs of 40 bytes are fewer bytes than K packets of 1500."""
-    flows = [tc.Flow("dctcp", size=1, packet_size=1500, transport={"ecn": "accurate"})] * 64
-    drops = {}
-    for in_bytes in (False, True):
-        queue = tc.queues.StepMark(threshold=20, byte_queue=in_bytes)
-        net = tc.dumbbell("10 Gbps", "10 us", 100, queue=queue)
-        run = tc.simulate(tc.Scenario(net, flows, duration=0.5, interval=0.1))
-        drops[in_bytes] = float(run.data["drops"].sum())
-    assert drops[False] > 30
-    assert drops[True] == 0
+    flow = tc.Flow("dctcp", size=1, packet_size=1500, transport={"ecn": "accurate"})
+    packets, in_bytes = (
+        drops_of(flow, queue=tc.queues.StepMark(threshold=20, byte_queue=x)) for x in (False, True)
+    )
+    assert packets > 30
+    assert in_bytes == 0
 
 
 @pytest.mark.parametrize(("size", "threshold"), [(500, 60), (1500, 20)])
@@ -507,11 +496,11 @@ def test_a_threshold_in_bytes_lets_small_packets_pass():
 def test_a_threshold_in_bytes_is_that_of_so_many_packets(model, size, threshold):
     """60 packets of 500 bytes are 20 of 1500."""
     flow = tc.Flow("dctcp", packet_size=size, transport={"ecn": "accurate", "handshake": False})
-    runs = []
-    for settings in ({"threshold": threshold}, {"threshold": 20, "byte_queue": True}):
-        net = tc.dumbbell("20 Mbps", "5 ms", 400, queue=tc.queues.StepMark(**settings))
-        runs.append(simulate_in(model, tc.Scenario(net, [flow, flow], duration=5)))
-    one, other = runs
+    link = {"rate": "20 Mbps", "delay": "5 ms", "buffer": 400, "duration": 5}
+    one, other = (
+        simulate_in(model, on_a_link(flow, flow, queue=tc.queues.StepMark(**settings), **link))
+        for settings in ({"threshold": threshold}, {"threshold": 20, "byte_queue": True})
+    )
     assert one.data["marks"].sum() > 100
     assert np.array_equal(one.data["cwnd"], other.data["cwnd"])
     assert 2 / 3 < one.queue_mean(after=2) / threshold < 4 / 3

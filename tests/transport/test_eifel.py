@@ -30,7 +30,7 @@ def test_the_ack_of_the_original_ends_a_recovery_and_restores_the_window(recover
     before = (end.undo_cwnd, end.undo_ssthresh)
     end.set(echoes_repair=again)
     end.ack(0.3, 2)
-    restored = end.cwnd >= before[0] and float(end.state["ssthresh"][0]) == before[1]
+    restored = end.cwnd >= before[0] and end.ssthresh == before[1]
     assert restored == (again == 0)
     assert end.phase == (RECOVERY if again and recovery != "reno" else OPEN)
     assert end.echo_due == 0

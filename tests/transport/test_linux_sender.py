@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from by_hand import Rules
 from drivers import both_drivers
 from endpoint import Endpoint, Wire, started
+from on_a_link import on_a_link
+from traced import events
 
 import tcpcc as tc
-from tcpcc.controllers import CONTROLLERS, bbr, bbr3
-from tcpcc.results.recording import EVENTS
+from tcpcc.controllers import bbr, bbr3
 from tcpcc.transport import flow_record as r
 from tcpcc.transport import output, pacing
 
@@ -50,25 +52,28 @@ def case(controller="reno", duration=8, recovery=RECOVERY, **transport):
     """A flow over 10 Mb/s with 20 packets of buffer; every second packet is acknowledged."""
     settings = {"initial_window": 10, "delayed_ack": 0.04, "abc_limit": math.inf} | transport
     flow = tc.Flow(controller, packet_size=1500, recovery=recovery, transport=settings)
-    return tc.Scenario(
-        tc.dumbbell("10 Mbps", "20 ms", 20), [flow], duration=duration, interval=0.02
-    )
+    return on_a_link(flow, buffer=20, duration=duration, interval=0.02)
+
+
+def of(run, kind, after=0.0):
+    """The events of a kind after a time."""
+    found = events(run, kind)
+    return found[found["time"] > after]
 
 
 def run(*args, **settings):
     return tc.simulate(case(*args, **settings), trace=True)
 
 
-def sizes(run, *kinds):
+def sizes(run, after=0.0):
     """The number of packets sent at each sending time."""
-    times = run.events["time"][np.isin(run.events["event"], [EVENTS.index(k) for k in kinds])]
+    times = of(run, "send", after)["time"]
     return np.diff(np.flatnonzero(np.diff(times, prepend=-1, append=np.inf) > 1e-9))
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack-prr", "rack-tlp"])
 def test_a_whole_window_is_an_integer_and_grows_by_one(recovery):
-    events = run(recovery=recovery, whole_window=True, initial_window=2).events
-    cwnd = events["cwnd"][(events["event"] == EVENTS.index("ack")) & (events["time"] > 2)]
+    cwnd = of(run(recovery=recovery, whole_window=True, initial_window=2), "ack", 2)["cwnd"]
     assert np.all(cwnd == np.round(cwnd))
     steps = np.diff(cwnd)
     assert set(steps[steps >= 0]) == {0.0, 1.0}
@@ -77,22 +82,19 @@ def test_a_whole_window_is_an_integer_and_grows_by_one(recovery):
 def test_fractions_of_a_packet_are_kept_for_the_next_one():
     """Of two controllers that add 0.4 and 0.8 for each packet the second grows twice as fast."""
 
-    def grow(add):
-        def on_ack(s, p, ack):
-            s.cwnd += p.add * ack.acked / s.cwnd
+    def on_ack(s, p, ack):
+        s.cwnd += p.add * ack.acked / s.cwnd
 
-        return tc.Controller(
-            name="adding", summary="", on_ack=on_ack, on_loss=cut, on_timeout=cut,
-            params={"add": tc.Param(add, "packets", "")},
-        )  # fmt: skip
-
+    adding = tc.Controller(
+        name="adding", summary="", on_ack=on_ack, on_loss=cut, on_timeout=cut,
+        params={"add": tc.Param(0.4, "packets", "")},
+    )  # fmt: skip
+    settings = {"initial_window": 40, "handshake": False, "whole_window": True}
     grown = []
     for add in (0.4, 0.8):
-        settings = {"initial_window": 40, "handshake": False, "whole_window": True}
-        flow = tc.Flow(grow(add), transport=settings, add=add)
-        net = tc.dumbbell("1 Gbps", "20 ms", 1000)
-        cwnd = tc.simulate(tc.Scenario(net, [flow], duration=1)).data["cwnd"].values[-1, 0]
-        grown.append(cwnd - 40)
+        flow = tc.Flow(adding, transport=settings, add=add)
+        case = on_a_link(flow, rate="1 Gbps", buffer=1000, duration=1)
+        grown.append(tc.simulate(case).data["cwnd"].values[-1, 0] - 40)
     assert grown[0] > 5
     assert grown[1] == pytest.approx(2 * grown[0], abs=1)
 
@@ -103,8 +105,8 @@ def test_an_ack_counts_the_packets_that_it_delivers(recovery):
     previous ACKs have reported its packets."""
     most = {}
     for counted in (False, True):
-        events = run(NOTING, recovery=recovery, count_delivered=counted).events
-        most[counted] = np.nanmax(events["most"])
+        trace = run(NOTING, recovery=recovery, count_delivered=counted).events
+        most[counted] = np.nanmax(trace["most"])
     assert most[True] <= 3 < most[False]
 
 
@@ -113,8 +115,7 @@ def test_counting_deliveries_makes_reno_lose_two_packets_at_a_time():
     behind the hole, and opens the window once more."""
     lost = {}
     for counted in (False, True):
-        events = run("reno", 20, whole_window=True, count_delivered=counted).events
-        times = events["time"][(events["event"] == EVENTS.index("drop")) & (events["time"] > 3)]
+        times = of(run("reno", 20, whole_window=True, count_delivered=counted), "drop", 3)["time"]
         lost[counted] = len(times) / np.sum(np.diff(times, prepend=0) > 0.4)
     assert lost[True] == pytest.approx(2, abs=0.05)
     assert lost[False] < 1.6
@@ -122,7 +123,7 @@ def test_counting_deliveries_makes_reno_lose_two_packets_at_a_time():
 
 def test_pieces_are_sent_whole():
     """Outside of recovery nearly all packets leave in pairs."""
-    alone, pieces = (sizes(run("bbr", 5, gso_segments=n), "send") for n in (1, 2))
+    alone, pieces = (sizes(run("bbr", 5, gso_segments=n)) for n in (1, 2))
     assert np.mean(alone == 1) > 0.9
     assert np.mean(pieces == 2) > 0.9
 
@@ -135,23 +136,15 @@ def sent_together(controller, mbps, rtt=0.04, **transport):
         slow_start="standard",
     )  # fmt: skip
     rate = mbps * 1e6
-    net = tc.dumbbell(rate, rtt / 2, max(int(rate * rtt / 12_000), 20))
-    run = tc.simulate(tc.Scenario(net, [flow], duration=3 + 10 * rtt), trace=True)
-    late = run.events["time"] > 3
-    times = run.events["time"][late & (run.events["event"] == EVENTS.index("send"))]
-    counts = np.diff(np.flatnonzero(np.diff(times, prepend=-1, append=np.inf) > 1e-9))
+    link = {"rate": rate, "delay": rtt / 2, "buffer": max(int(rate * rtt / 12_000), 20)}
+    run = tc.simulate(on_a_link(flow, duration=3 + 10 * rtt, **link), trace=True)
+    counts = sizes(run, 3)
     return int(np.median(np.repeat(counts, counts)))
 
 
 @pytest.mark.parametrize(
     ("controller", "windows", "mbps"),
-    [
-        ("bbr", 0.99, 1),
-        ("bbr", 0.99, 30),
-        ("bbr", 0.99, 100),
-        ("reno", 1.2, 30),
-        ("reno", 1.2, 100),
-    ],
+    [*(("bbr", 0.99, mbps) for mbps in (1, 30, 100)), ("reno", 1.2, 30), ("reno", 1.2, 100)],
 )
 def test_a_piece_has_the_packets_of_a_millisecond_at_the_pacing_rate(controller, windows, mbps):
     """BBR paces at 0.99 of its bandwidth; Reno, which is not paced, has 1.2 windows per RTT, and
@@ -182,9 +175,7 @@ def test_a_piece_is_at_most_half_of_the_window(segments, pieces):
     once, the others with every eighth."""
     settings = {"gso_segments": segments, "initial_window": 6, "delayed_ack": 0.5, "ack_every": 8}
     flow = tc.Flow("reno", size=6, transport=settings)
-    net = tc.dumbbell("10 Mbps", "20 ms", 20)
-    events = tc.simulate(tc.Scenario(net, [flow], duration=1), trace=True).events
-    acks = events["seq"][events["event"] == EVENTS.index("ack")]
+    acks = events(tc.simulate(on_a_link(flow, buffer=20, duration=1), trace=True), "ack")["seq"]
     assert np.diff(acks[acks > 0]).tolist() == pieces
 
 
@@ -192,12 +183,12 @@ def test_a_piece_is_at_most_half_of_the_window(segments, pieces):
 def test_bbrs_windows_have_room_for_three_pieces(piece):
     """BBR: beyond 2 BDP, in even numbers (``bbr_quantization_budget``). BBRv3: at least
     (draft-ietf-ccwg-bbr, offload budget)."""
-    s, p, a = CONTROLLERS.find("bbr").example()
-    s.mode, s.phase, s.base_rtt, a.piece = bbr.PROBE_BW, 2.0, 0.1, piece
-    assert bbr.target(s, p, a, 100.0, 2.0, 0.0) == 20 + 2 * math.ceil(3 * piece / 2)
-    s, p, a = CONTROLLERS.find("bbr3").example()
-    s.mode, a.piece = bbr3.CRUISE, piece
-    assert bbr3.budget(s, p, a, 5.0) == max(5.0, 3 * piece)
+    sample = {"piece": piece}
+    one = Rules("bbr", mode=bbr.PROBE_BW, phase=2.0, base_rtt=0.1, sample=sample)
+    target = bbr.target(one.s, one.p, one.a, 100.0, 2.0, 0.0)
+    assert target == 20 + 2 * math.ceil(3 * piece / 2)
+    three = Rules("bbr3", mode=bbr3.CRUISE, sample=sample)
+    assert bbr3.budget(three.s, three.p, three.a, 5.0) == max(5.0, 3 * piece)
 
 
 def test_pacing_keeps_its_rate_for_any_piece_size():
@@ -208,8 +199,7 @@ def test_pacing_keeps_its_rate_for_any_piece_size():
 
 def acknowledged(run):
     """Packets acknowledged by each ACK of new data after 1 s."""
-    acks = run.events[run.events["event"] == EVENTS.index("ack")]
-    return np.diff(acks["seq"][acks["time"] > 1])
+    return np.diff(of(run, "ack", 1)["seq"])
 
 
 def test_the_end_of_a_piece_is_acknowledged_at_once():
@@ -228,11 +218,20 @@ def test_deferred_pieces_are_sent_in_the_end(recovery, segments):
         for each in (1, segments):
             settings = {"delayed_ack": 0.04, "gso_segments": each}
             flow = tc.Flow("reno", size=size, recovery=recovery, transport=settings)
-            net = tc.dumbbell("10 Mbps", "20 ms", 20)
-            took.append(
-                float(tc.simulate(tc.Scenario(net, [flow], duration=60)).data["finished"][0])
-            )
+            run = tc.simulate(on_a_link(flow, buffer=20, duration=60))
+            took.append(float(run.data["finished"][0]))
         assert took[1] < took[0] + 0.25, size
+
+
+def host(size=10, recovery="rack-tlp", *, written=10, window=None, **settings):
+    """A Linux sender that has sent ten packets, all acknowledged at 0.1 s, with a window and
+    ssthresh set then."""
+    end = started(recovery, make=tc.Transport.linux, size=size, **settings)
+    end.write(0.0, written)
+    end.ack(0.1, 9)
+    if window:
+        end.set(cwnd=window[0], ssthresh=window[1])
+    return end
 
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "bbr"])
@@ -293,8 +292,7 @@ def test_the_rate_that_sizes_pieces_is_two_windows_per_rtt_until_half_of_ssthres
     end = started("sack", initial_window=4)
     f = r.tcp_at(end.address, 0)
     assert pacing.sending_rate(f) == math.inf  # no RTT is known
-    end.set(srtt=0.1)
-    end.state["cwnd"], end.state["ssthresh"] = float(cwnd), 20.0
+    end.set(srtt=0.1, cwnd=float(cwnd), ssthresh=20.0)
     assert pacing.sending_rate(f) == pytest.approx(windows * cwnd / 0.1)
     end.set(max_seq=39)
     assert pacing.sending_rate(f) == pytest.approx(windows * 40 / 0.1)
@@ -306,47 +304,27 @@ def test_the_rate_that_sizes_pieces_is_two_windows_per_rtt_until_half_of_ssthres
 @pytest.mark.parametrize("timeouts", [0.5, 1.5, 2.5, 3.5, 8.5])
 def test_a_window_halves_for_each_timeout_of_idle_time(timeouts):
     """tcp_cwnd_restart; ssthresh remembers 3/4 of the window before."""
-    end = started("rack-tlp", make=tc.Transport.linux, size=10)
-    end.write(0.0, 10)
-    end.ack(0.1, 9)
-    end.state["cwnd"], end.state["ssthresh"] = 200.0, 50.0
-    rto = timeout_of(end)
-    sent = end.write(timeouts * rto, 1000)
-    halvings = max(math.floor(timeouts), 0)
+    end = host(window=(200.0, 50.0))
+    sent = end.write(timeouts * max(end.rto, end.min_rto), 1000)
+    halvings = math.floor(timeouts)
     expected = max(200 >> halvings, 10)
     assert end.cwnd == expected
     assert len(sent) <= expected
-    assert float(end.state["ssthresh"][0]) == (50 if halvings == 0 else 150)
-
-
-def timeout_of(end):
-    """The flow's timeout, s; the timer starts with the packet sent at the end of an RTT."""
-    return max(end.rto, end.min_rto)
-
-
-def trickle(make, seconds, **settings):
-    """A window of 600, of which an application then uses two packets per 40 ms."""
-    end = started("rack-tlp", make=make, size=10, **settings)
-    end.write(0.0, 10)
-    end.ack(0.1, 9)
-    end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
-    windows, now, written = [], 0.1, 10
-    end.write(now, written + 2)
-    while now < seconds:
-        now += 0.02
-        written += 2
-        end.write(now, written + 2)
-        now += 0.02
-        end.ack(now, written - 1)
-        windows.append((now, end.cwnd))
-    return end, windows
+    assert end.ssthresh == (50 if halvings == 0 else 150)
 
 
 def test_a_window_that_the_application_does_not_use_is_kept():
-    """``tcp_cwnd_application_limited`` has no effect: each ACK sets ``snd_cwnd_stamp``."""
-    end, windows = trickle(tc.Transport.linux, 3.0)
-    assert {w for _, w in windows} == {600}
-    assert float(end.state["ssthresh"][0]) == 300
+    """Two packets per 40 ms: ``tcp_cwnd_application_limited`` has no effect, since each ACK sets
+    ``snd_cwnd_stamp``."""
+    end = host(window=(600.0, 300.0))
+    now, written = 0.1, 12
+    end.write(now, written)
+    while now < 3.0:
+        written += 2
+        end.write(now + 0.02, written)
+        now += 0.04
+        end.ack(now, written - 3)
+        assert (end.cwnd, end.ssthresh) == (600, 300)
 
 
 @pytest.mark.parametrize(("decay", "after"), [(True, 40), (False, 27)])
@@ -362,10 +340,7 @@ def test_slow_start_goes_on_while_the_last_window_is_acknowledged(decay, after):
 
 def test_a_window_that_is_partly_used_grows_to_twice_its_use():
     """Slow start, ``max_packets_out``."""
-    end = started("rack-tlp", make=tc.Transport.linux, size=10)
-    end.write(0.0, 10)
-    end.ack(0.1, 9)
-    end.state["cwnd"] = 25.0
+    end = host(window=(25.0, math.inf))
     end.write(0.15, 30)
     for k in range(10, 30):
         end.ack(0.2 + k / 1000, k)
@@ -376,17 +351,14 @@ def test_a_window_that_the_receiver_limits_does_not_fall():
     """The application waits for room in its socket's buffer: SOCK_NOSPACE."""
     end = Endpoint("rack-tlp", make=tc.Transport.linux, rwnd=20)
     wire = Wire(end)
-    end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
+    end.set(cwnd=600.0, ssthresh=300.0)
     wire.run(4)
     assert end.cwnd == 600
 
 
 def test_a_retransmission_is_no_idle_time():
     """``lsndtime``: the window does not halve a timeout after the last new packet."""
-    end = started("rack-tlp", make=tc.Transport.linux, size=10)
-    end.write(0.0, 10)
-    end.ack(0.1, 9)
-    end.state["cwnd"], end.state["ssthresh"] = 200.0, 50.0
+    end = host(window=(200.0, 50.0))
     end.set(resent_at=0.5)
     end.write(0.6, 20)
     assert end.cwnd == 200
@@ -408,9 +380,8 @@ def test_the_echo_of_a_retransmission_gives_the_timer_an_rtt():
 def test_a_probe_and_the_recovery_that_follows_are_one_loss_event():
     """``tcp_init_cwnd_reduction`` forgets the probe. Two bursts overflow the buffer. The end of
     the second is lost; the probe repeats its last packet, and its ACK begins a recovery."""
-    net = tc.dumbbell("10 Mbps", "20 ms", 40, access_delay=0)
     flow = tc.Flow.linux("reno", size=14)
-    sim = tc.PacketSimulation(tc.Scenario(net, [flow], duration=1.74))
+    sim = tc.PacketSimulation(on_a_link(flow, buffer=40, access_delay=0, duration=1.74))
 
     def write():
         for packets in (35, 140, 70, 14):

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from on_a_link import on_a_link
 
 import tcpcc as tc
+from tcpcc.models.packet.handlers import run_events
+from tcpcc.models.packet.memory.packet_world import PacketWorld
 from tcpcc.transport.recovery import RECOVERIES
 
 CONTROLLER = {"tahoe": "tahoe", "vegas": "vegas"}  # others: reno's window
@@ -44,12 +47,9 @@ def test_no_sender_falls_silent(recovery, loss, ack_loss, buffer, seed):
 @settings(max_examples=12)
 @given(loss=st.floats(0.0, 0.1), size=st.integers(1, 3000), seed=st.integers(0, 10_000))
 def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
-    from tcpcc.models.packet.handlers import run_events
-    from tcpcc.models.packet.memory.packet_world import PacketWorld
-
-    net = tc.dumbbell(rate="10 Mbps", delay="10 ms", buffer=20, loss=loss)
     flow = tc.Flow(CONTROLLER.get(recovery, "reno"), recovery=recovery, size=size)
-    world = PacketWorld(tc.Scenario(net, [flow], duration=4000, seed=seed))
+    link = {"delay": "10 ms", "buffer": 20, "loss": loss}
+    world = PacketWorld(on_a_link(flow, duration=4000, seed=seed, **link))
     while run_events(world.address, 4000.0):
         world.grow()
     sender = world.tcp[0]
@@ -62,8 +62,8 @@ def test_a_transfer_ends_with_an_empty_pipe(recovery, loss, size, seed):
 @pytest.mark.parametrize("controller", ["reno", "newreno", "vegas", "quick_vegas"])
 def test_nothing_is_sent_beyond_the_size(controller):
     """Late duplicate ACKs of a finished transfer do not make it send more."""
-    net = tc.dumbbell(rate="5 Mbps", delay="20 ms", buffer=8, loss=0.03)
+    flow = tc.Flow(controller, size=353)
+    case = on_a_link(flow, rate="5 Mbps", buffer=8, loss=0.03, duration=60)
     for seed in range(30):
-        flow = tc.Flow(controller, size=353)
-        events = tc.simulate(tc.Scenario(net, [flow], duration=60, seed=seed), trace=True).events
+        events = tc.simulate(case.replace(seed=seed), trace=True).events
         assert events["seq"][events["event"] < 2].max() == 353  # the SYN is number 0

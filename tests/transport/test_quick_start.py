@@ -8,15 +8,17 @@ from functools import cache
 import ns2_runs
 import numpy as np
 import pytest
-from by_hand import discipline_of, rules_of
+from by_hand import Queue, Rules
 from drivers import both_drivers
 from every_model import BESIDE_PACKETS, EVERY_MODEL, simulate_in
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.controllers import CONTROLLERS
 from tcpcc.errors import ScenarioError
 from tcpcc.queues.quick_start_router import code_of, rate_of
 
+PATH = {"rate": "10 Mbps", "delay": "50 ms", "buffer": 100}
 RECORDED = json.loads((ns2_runs.SCRIPTS / "quick_start.json").read_text())
 
 
@@ -151,15 +153,15 @@ def test_rates_are_encoded_as_40_kbps_times_powers_of_two():
 def router(rate=10e6, **params):
     """A function that passes a packet to the router: time, idle time before it, request; it returns
     answer and approvals."""
-    d, s, p, q = discipline_of("quick_start_router", params=params, sample={"arrivals": 1.0})
+    sample = {"arrivals": 1.0, "rate": rate}
+    asked = Queue("quick_start_router", params=params, sample=sample)
 
     def arrival(now, code=0, idle=0.0, words=1):
-        q.now, q.idle, q.rate, q.words = now, idle, rate, words
-        q.qs_approvals, q.qs_request = 2.0, code
-        d.on_arrival(s, p, q)
+        packet = {"words": words, "qs_approvals": 2.0, "qs_request": code}
+        q = asked.call("on_arrival", now=now, idle=idle, **packet)
         return q.qs_request, q.qs_approvals
 
-    return arrival, s
+    return arrival, asked.s
 
 
 def test_requests_are_approved_reduced_or_denied():
@@ -206,32 +208,31 @@ def test_acks_and_packets_without_a_request_are_ignored():
 # The sender
 
 
-def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0, **params):
+def opened(controller="reno", *, code=7.0, approvals=3.0, rtt=0.1, window=10.0):
     """The sender after the SYN's ACK: N, approvals on 3 hops, RTT, initial window."""
-    c, s, p, a = rules_of(controller, "quick_start", params=params)
-    c.on_start(s, p, a)
-    a.qs_request, a.qs_approvals, a.hops, a.rtt, a.packet_size = code, approvals, 3.0, rtt, 1000.0
-    s.cwnd = window
-    c.on_open(s, p, a)
-    return c, s, p, a
+    end = Rules(controller, "quick_start", cwnd=1.0, ssthresh=np.inf)
+    end.call("on_start").cwnd = window
+    answer = {"qs_request": code, "qs_approvals": approvals, "hops": 3.0}
+    end.call("on_open", rtt=rtt, packet_size=1000.0, **answer)
+    return end
 
 
-def test_only_the_first_syn_carries_a_request():
-    c, s, p, a = rules_of("reno", "quick_start", params={"requested_rate": 5.2e6})
-    c.on_start(s, p, a)
-    assert s.request == 7
-    a.qs_request = 0.0
-    c.on_open(s, p, a)
-    assert s.request == 0
-    c, s, p, a = rules_of("reno", "quick_start")
-    c.on_start(s, p, a)
-    c.on_timeout(s, p, a)
-    assert s.request == 0  # a SYN that is repeated
+@pytest.mark.parametrize(
+    ("asked", "rule", "sample"),
+    [(5.2e6, "on_open", {"qs_request": 0.0}), (None, "on_timeout", {})],
+    ids=["answered", "a SYN that is repeated"],
+)
+def test_only_the_first_syn_carries_a_request(asked, rule, sample):
+    params = {"requested_rate": asked} if asked else {}
+    end = Rules("reno", "quick_start", cwnd=1.0, ssthresh=np.inf, params=params)
+    request = end.call("on_start").request
+    assert request == 7 if asked else request > 0
+    assert end.call(rule, **sample).request == 0
 
 
 def test_an_approval_is_a_window_paced_over_a_round_trip():
     """5.12 Mb/s for 0.1 s are 64 packets of 1000 bytes."""
-    _, s, _, _ = opened()
+    s = opened().s
     assert (s.cwnd, s.pacing_rate, s.approved_rate) == (64, 640, 5.12e6)
 
 
@@ -245,40 +246,35 @@ def test_an_approval_is_a_window_paced_over_a_round_trip():
     ],
 )
 def test_without_approval_the_window_is_the_initial_one(answer):
-    _, s, _, _ = opened(**answer)
-    assert s.cwnd == 10
-    assert s.pacing_rate == np.inf
+    s = opened(**answer).s
+    assert (s.cwnd, s.pacing_rate) == (10, np.inf)
 
 
 def test_the_first_ack_of_data_reduces_the_window_to_the_used_part():
-    c, s, p, a = opened()
-    a.inflight = 30.0
-    c.on_round(s, p, a)
+    s = opened().round(inflight=30.0)
     assert (s.cwnd, s.pacing_rate, s.ssthresh) == (30, np.inf, np.inf)
 
 
 @pytest.mark.parametrize("controller", ["reno", "cubic", "vegas", "htcp", "compound"])
-def test_only_a_loss_before_quick_start_is_confirmed_resets_the_window(controller):
-    for rounds, back in ((0, True), (1, True), (2, False)):
-        c, s, p, a = opened(controller)
-        a.inflight, a.round_rtt = 64.0, 0.1
-        for _ in range(rounds):
-            c.on_round(s, p, a)
-        s.ssthresh = np.inf
-        c.on_loss(s, p, a)
-        assert s.pacing_rate == np.inf
-        assert ((s.cwnd, s.ssthresh) == (10, np.inf)) == back
+@pytest.mark.parametrize(("rounds", "back"), [(0, True), (1, True), (2, False)])
+def test_only_a_loss_before_quick_start_is_confirmed_resets_the_window(controller, rounds, back):
+    end = opened(controller)
+    for _ in range(rounds):
+        end.round(inflight=64.0, round_rtt=0.1)
+    end.s.ssthresh = np.inf
+    s = end.lose(inflight=64.0, round_rtt=0.1)
+    assert s.pacing_rate == np.inf
+    assert ((s.cwnd, s.ssthresh) == (10, np.inf)) == back
 
 
 # Runs
 
 
 def transfer(controller="cubic", queue=None, request=1e9, packets=120, **settings):
-    net = tc.dumbbell("10 Mbps", "50 ms", 100, queue=queue, access_rate="100 Mbps")
     asks = {"name": "quick_start", "requested_rate": request}
     sender = {"transport": tc.Transport.ns2()}
     flow = tc.Flow(controller, size=packets, slow_start=asks, **sender | settings)
-    return tc.Scenario(net, [flow], duration=5)
+    return on_a_link(flow, **PATH, queue=queue, access_rate="100 Mbps", duration=5)
 
 
 def test_both_drivers_give_the_same_bits():
@@ -303,30 +299,24 @@ def test_the_trace_shows_the_approved_rate():
 
 def test_connections_of_workloads_send_requests():
     """Each conversation has its own sample, with the same packet size and hops."""
-    net = tc.dumbbell("100 Mbps", "50 ms", 1000, queue=tc.queues.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start")
     load = tc.Workload(asks, tc.workloads.Conversation("200 KB"), interarrival=0.9)
-    run = tc.simulate(tc.Scenario(net, [], workloads=[load], duration=10))
-    times = run.fct()["fct_s"].dropna()
+    link = PATH | {"rate": "100 Mbps", "buffer": 1000, "queue": tc.queues.QuickStartRouter()}
+    times = tc.simulate(on_a_link(workloads=[load], **link)).fct()["fct_s"].dropna()
     assert len(times) == 10
     assert (times < 0.33).all()
 
 
-def test_xcp_and_quick_start_routers_leave_each_others_packets_alone():
-    for queue, controller in (
-        (tc.queues.XCPRouter(), "cubic"),
-        (tc.queues.QuickStartRouter(), "xcp"),
-    ):
-        net = tc.dumbbell("10 Mbps", "50 ms", 100, queue=queue)
-        rule = "quick_start" if controller == "cubic" else "standard"
-        run = tc.simulate(
-            tc.Scenario(net, [tc.Flow(controller, slow_start=rule)], duration=2), trace=True
-        )
-        trace = run.trace()
-        if controller == "cubic":
-            assert trace["approved_rate"].max() == 0
-        else:
-            assert trace["cwnd"].max() == tc.Transport().initial_window
+@pytest.mark.parametrize("controller", ["cubic", "xcp"])
+def test_xcp_and_quick_start_routers_leave_each_others_packets_alone(controller):
+    asks = controller == "cubic"
+    queue = tc.queues.XCPRouter() if asks else tc.queues.QuickStartRouter()
+    flow = tc.Flow(controller, slow_start="quick_start" if asks else "standard")
+    trace = tc.simulate(on_a_link(flow, **PATH, queue=queue, duration=2), trace=True).trace()
+    if asks:
+        assert trace["approved_rate"].max() == 0
+    else:
+        assert trace["cwnd"].max() == tc.Transport().initial_window
 
 
 def test_incompatible_settings_are_refused_in_one_line():
@@ -373,12 +363,12 @@ def test_a_transfer_takes_as_long_as_in_packets(model, controller, queue):
 def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
     """The first windows of three requests one after another, beside a flow without a request."""
     asks = {"name": "quick_start", "requested_rate": 6e6}
-    net = tc.dumbbell("10 Mbps", "50 ms", 300, queue=tc.queues.QuickStartRouter())
     flows = [
         tc.Flow("reno", transport={"rwnd": 20}),
         *(tc.Flow("reno", slow_start=asks, start=t, size=60) for t in (1.1, 1.2, 1.5)),
     ]
-    case = tc.Scenario(net, flows, duration=3, interval=0.01)
+    link = PATH | {"buffer": 300, "queue": tc.queues.QuickStartRouter()}
+    case = on_a_link(*flows, duration=3, interval=0.01, **link)
     first = []
     for m in ("packet", "trains"):
         cwnd = simulate_in(m, case).data["cwnd"].values[:, 1:]
@@ -388,11 +378,11 @@ def test_trains_get_the_rate_left_by_earlier_requests_and_traffic():
 
 
 def test_flows_with_a_count_share_the_remaining_rate():
-    d, s, p, q = discipline_of("quick_start_router")
-    q.now, q.idle, q.rate, q.words, q.qs_request, q.arrivals = 0.01, 0.01, 10e6, 1.0, 7.0, 4.0
-    d.on_arrival(s, p, q)
+    four = {"rate": 10e6, "words": 1.0, "qs_request": 7.0, "arrivals": 4.0}
+    asked = Queue("quick_start_router", sample=four)
+    q = asked.call("on_arrival", now=0.01, idle=0.01)
     assert q.qs_request == 5  # 8.5 Mb/s over four: 1.28 Mb/s each can be told
-    assert s.approved == pytest.approx(4 * 1.28e6)
+    assert asked.s.approved == pytest.approx(4 * 1.28e6)
 
 
 @EVERY_MODEL
@@ -408,12 +398,12 @@ def test_a_paced_start_keeps_the_queue_short(model):
 
 
 def test_foreground_packets_use_the_quick_start_router():
-    net = tc.dumbbell("50 Mbps", "50 ms", 1000, queue=tc.queues.QuickStartRouter())
     asks = tc.Flow("reno", slow_start="quick_start", size=400, start=1.03)
     crowd = [
         tc.Flow("reno", transport={"rwnd": 20}, start=0.01 * k, background=True) for k in range(10)
     ]
-    case = tc.Scenario(net, [asks, *crowd], duration=3)
+    link = PATH | {"rate": "50 Mbps", "buffer": 1000, "queue": tc.queues.QuickStartRouter()}
+    case = on_a_link(asks, *crowd, duration=3, **link)
     packets, hybrid = (
         simulate_in(m, case).data["finished"].values[0] for m in ("packet", "hybrid")
     )
@@ -422,10 +412,8 @@ def test_foreground_packets_use_the_quick_start_router():
 
 @EVERY_MODEL
 def test_a_quick_start_queue_is_drop_tail(model):
-    net = tc.dumbbell("10 Mbps", "20 ms", 40, queue=tc.queues.QuickStartRouter())
-    plain = tc.dumbbell("10 Mbps", "20 ms", 40)
     a, b = (
-        simulate_in(model, tc.Scenario(x, [tc.Flow("reno"), tc.Flow("reno")], duration=5)).data
-        for x in (net, plain)
+        simulate_in(model, on_a_link("reno", "reno", buffer=40, queue=queue, duration=5)).data
+        for queue in (tc.queues.QuickStartRouter(), None)
     )
     np.testing.assert_array_equal(a["cwnd"], b["cwnd"])

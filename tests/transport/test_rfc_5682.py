@@ -27,10 +27,6 @@ def in_network(end):
     return found
 
 
-def ssthresh(end):
-    return float(end.state["ssthresh"][0])
-
-
 def test_3_1_step_2_the_ack_of_the_retransmission_releases_two_new_segments():
     end = timed_out()
     assert end.ack(1.0, 1) == [12, 13]
@@ -47,7 +43,7 @@ def test_3_1_step_2_an_ack_of_all_segments_shows_a_spurious_timeout_too():
     """A difference from the RFC, as in Linux: segments sent once have arrived."""
     end = timed_out()
     end.ack(1.0, end.recover)
-    assert (end.phase, ssthresh(end)) == (OPEN, math.inf)
+    assert (end.phase, end.ssthresh) == (OPEN, math.inf)
 
 
 @pytest.mark.parametrize("how", ["cumulative", "selective"])
@@ -56,7 +52,7 @@ def test_3_1_step_3_an_ack_of_a_segment_sent_once_shows_a_spurious_timeout(how):
     end = timed_out()
     end.ack(1.0, 1)
     sent = end.ack(1.1, 2) if how == "cumulative" else end.dupack(1.1, 3)
-    assert (end.phase, ssthresh(end), end.backoff) == (OPEN, math.inf, 1)
+    assert (end.phase, end.ssthresh, end.backoff) == (OPEN, math.inf, 1)
     assert end.cwnd >= 11
     assert min(sent, default=14) >= 14
     assert end.retransmitted == 1
@@ -65,11 +61,11 @@ def test_3_1_step_3_an_ack_of_a_segment_sent_once_shows_a_spurious_timeout(how):
 def test_3_1_step_3_an_ack_of_new_data_only_shows_a_loss():
     """Conventional recovery: the other segments are sent again."""
     end = timed_out()
-    cut = ssthresh(end)
+    cut = end.ssthresh
     end.ack(1.0, 1)
     assert end.dupack(1.1, 12) == [2]
     assert end.ack(1.2, 2) == [3, 4]
-    assert (end.phase, ssthresh(end)) == (LOSS, cut)
+    assert (end.phase, end.ssthresh) == (LOSS, cut)
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -110,8 +110,7 @@ def test_3_an_ack_of_a_timed_segment_ends_the_backoff_though_a_repair_caused_it(
 def test_5_1_a_running_timer_is_not_restarted_by_new_data(recovery):
     end = sender(recovery)
     expires = end.deadline
-    end.set(to_send=12, awaits=1)
-    end.state["cwnd"] = 20.0
+    end.set(to_send=12, awaits=1, cwnd=20.0)
     assert end.write(0.15, 100) != []
     assert end.deadline == expires
 

@@ -78,7 +78,7 @@ def test_6_3_retransmissions_and_new_data_count_as_sent(recovery):
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_6_4_the_window_is_ssthresh_when_recovery_ends(recovery):
     end, _ = reduced(recovery)
-    ssthresh = float(end.state["ssthresh"][0])
+    ssthresh = end.ssthresh
     end.ack(0.3, end.recover, 1)
     assert end.phase == OPEN
     assert end.cwnd == pytest.approx(ssthresh, abs=0.1)

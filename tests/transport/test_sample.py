@@ -5,6 +5,7 @@ import math
 from types import SimpleNamespace
 
 import pytest
+from on_a_link import on_a_link
 
 import tcpcc as tc
 from tcpcc.controllers.controller import CONTROLLERS, OF_PACKETS
@@ -60,9 +61,8 @@ def state(
     controller=READER, duration=5.0, *, buffer=30, queue=None, recovery="sack-prr", **transport
 ):
     """Its state at the end of a flow over 10 Mb/s, 40 ms and a buffer of 30 packets."""
-    net = tc.dumbbell("10 Mbps", "20 ms", buffer, queue=queue)
     flow = tc.Flow(controller, recovery=recovery, transport=transport)
-    world = PacketWorld(tc.Scenario(net, [flow], duration=duration, seed=1))
+    world = PacketWorld(on_a_link(flow, buffer=buffer, queue=queue, duration=duration, seed=1))
     while run_events(world.address, float(duration)):
         world.grow()
     return world.senders.states[0][0], world.tcp[0]
@@ -151,9 +151,8 @@ def test_fields_are_found_in_helpers_and_under_other_names(rule, read):
 
 
 def test_the_analysis_refuses_rules_that_read_of_packets():
-    net = tc.dumbbell("10 Mbps", "20 ms", 30)
     with pytest.raises(ScenarioError, match=r"controller 'reader' needs packets \(a.pipe\)"):
-        tc.analysis.equilibrium(tc.Scenario(net, [tc.Flow(READER)], duration=1))
+        tc.analysis.equilibrium(on_a_link(READER))
 
 
 def test_an_ack_that_reports_no_packet_has_no_delivery_rate(monkeypatch):

@@ -23,6 +23,7 @@ from endpoint import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from on_a_link import on_a_link
 from traced import events
 
 import tcpcc as tc
@@ -42,9 +43,8 @@ from tcpcc.transport.recovery import RECOVERIES
 from tcpcc.transport.recovery.classic import count_duplicate, leave
 
 
-def simulate(*flows, buffer=50, duration=10.0, rate="10 Mbps", delay="20 ms", **scenario):
-    net = tc.dumbbell(rate, delay, buffer, loss=scenario.pop("loss", 0.0))
-    return tc.simulate(tc.Scenario(net, flows, duration=duration, **scenario), trace=True)
+def simulate(*flows, **case):
+    return tc.simulate(on_a_link(*flows, **case), trace=True)
 
 
 # The retransmission timeout
@@ -235,13 +235,10 @@ def test_a_reused_sender_begins_anew():
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
-def test_the_initial_window_is_sent_at_once(recovery):
-    assert Endpoint(recovery, initial_window=10).start() == list(range(10))
-
-
-@pytest.mark.parametrize("recovery", RECOVERIES)
-def test_a_window_larger_than_the_outbox_is_sent_at_once(recovery):
-    assert Endpoint(recovery, initial_window=300).start() == list(range(300))
+@pytest.mark.parametrize("window", [10, 300])
+def test_the_initial_window_is_sent_at_once(recovery, window):
+    """Also one that is larger than the outbox."""
+    assert Endpoint(recovery, initial_window=window).start() == list(range(window))
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
@@ -303,9 +300,7 @@ def test_no_ack_sends_more_than_max_burst(recovery, burst):
 
 def test_slow_start_then_congestion_avoidance():
     """2, 4, 8 packets a round; above ssthresh one more each round."""
-    end = Endpoint(initial_window=2)
-    end.state["ssthresh"] = 8.0
-    wire = Wire(end, rate=1e6).run(0.65)
+    wire = Wire(Endpoint(initial_window=2, ssthresh=8.0), rate=1e6).run(0.65)
     rounds = [sum(0.1 * k <= t + 1e-3 < 0.1 * (k + 1) for t, _ in wire.sent) for k in range(6)]
     assert rounds == [2, 4, 8, 8, 9, 10]
 
@@ -329,7 +324,7 @@ def test_a_partial_piece_does_not_wait_at_the_end_of_the_data(size, sent):
 def test_with_delay_growth_the_window_opens_with_the_second_ack():
     """ns-2's ``delay_growth_``."""
     end = Endpoint(delay_growth=True, initial_window=6)
-    end.state["ssthresh"] = 2.0
+    end.set(ssthresh=2.0)
     assert end.start() == [0]
     assert end.ack(0.1, 0) == [1, 2]
     assert end.cwnd == 2
@@ -367,11 +362,7 @@ def test_a_part_of_a_piece_waits_for_piece_wait_at_most(piece_wait):
 @pytest.mark.parametrize("cwnd", [0.3, 1e-9])
 def test_a_window_below_one_packet_allows_one_packet(recovery, cwnd):
     """Linux, and RFC 5681's loss window: otherwise no ACK would ever arrive to open it."""
-    shrinking = tc.Controller(
-        name="shrinking", summary="", on_ack=shrink, on_loss=shrink, on_timeout=shrink,
-        params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
-    )  # fmt: skip
-    end = Endpoint(recovery, controller=shrinking)
+    end = Endpoint(recovery, controller=shrinking(cwnd))
     Wire(end).run(20)
     assert end.high_ack > 150
     assert end.sample("window") == (1.0,)
@@ -379,6 +370,14 @@ def test_a_window_below_one_packet_allows_one_packet(recovery, cwnd):
 
 def shrink(s, p, a):
     s.cwnd = p.to
+
+
+def shrinking(cwnd):
+    """A controller that always sets this window."""
+    return tc.Controller(
+        name="shrinking", summary="", on_ack=shrink, on_loss=shrink, on_timeout=shrink,
+        params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
+    )  # fmt: skip
 
 
 # The sample
@@ -415,7 +414,7 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
 
     def ssthresh(**settings):
         end = started("sack", controller=controller, **STANDARD, **settings, awaits=1)
-        end.state["cwnd"], end.state["ssthresh"] = 600.0, 300.0
+        end.set(cwnd=600.0, ssthresh=300.0)
         end.ack(0.1, 9)
         end.set(to_send=20)
         end.write(0.1, 20)
@@ -427,7 +426,7 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
             if how == "loss while data wait":
                 end.set(to_send=24)
             end.dupacks(0.21, 13, 14)
-        return float(end.state["ssthresh"][0])
+        return end.ssthresh
 
     net = dict(size=10, initial_window=10)
     assert ssthresh(**net) == pytest.approx(left * 10)
@@ -437,22 +436,14 @@ def test_ssthresh_is_a_share_of_the_packets_in_flight(controller, left, how):
 def test_a_window_in_full_use_is_cut_to_a_share_of_the_window():
     """FlightSize is its whole part, and limited transmit does not count (RFC 5681, 3.2)."""
     end = started("sack", **STANDARD, initial_window=10)
-    end.state["cwnd"], end.state["ssthresh"] = 10.5, 2.0
+    end.set(cwnd=10.5, ssthresh=2.0)
     end.dupacks(0.1, *range(1, 5))
-    assert float(end.state["ssthresh"][0]) == pytest.approx(5.25)
+    assert end.ssthresh == pytest.approx(5.25)
 
 
 @pytest.mark.parametrize("cwnd", [0.0, -1.0, math.inf])
 def test_a_window_that_is_not_positive_and_finite_is_an_error(cwnd):
-    def leave_it(s, p, a):
-        s.cwnd = p.to
-
-    end = started(
-        controller=tc.Controller(
-            name="wrong", summary="", on_ack=leave_it, on_loss=leave_it, on_timeout=leave_it,
-            params={"to": tc.Param(cwnd, "packets", "cwnd")}, recovery="reno",
-        )
-    )  # fmt: skip
+    end = started(controller=shrinking(cwnd))
     with pytest.raises(FloatingPointError, match="cwnd"):
         end.ack(0.1, 0)
 
@@ -506,7 +497,7 @@ def test_a_window_limited_by_the_receiver_stops_growing(controller):
     assert end.cwnd <= 40 + {"hybla": 15}.get(controller, 1)
     assert end.high_ack > 500
     cautious = Endpoint(controller=controller, recovery="sack", rwnd=20)
-    cautious.state["ssthresh"] = 10.0
+    cautious.set(ssthresh=10.0)
     Wire(cautious).run(6)
     assert cautious.cwnd <= (40 if controller == "fast" else 22)
 
@@ -547,7 +538,7 @@ def test_an_application_limited_window_stops_growing():
 def test_the_clock_stands_still_while_the_receiver_limits_the_sender():
     """RFC 9438, 4.2 and 5.8: time in which cwnd is not updated does not count."""
     end = Endpoint(rwnd=20)
-    end.state["ssthresh"] = 10.0
+    end.set(ssthresh=10.0)
     wire = Wire(end).run(0.75)  # until W is 10
     now, clock, growing = end.sample("now", "clock", "growing")
     assert (now, growing) == (clock, 1)
@@ -633,16 +624,17 @@ def test_after_a_timeout_the_sender_goes_back(recovery):
     assert end.phase == OPEN
 
 
-@pytest.mark.parametrize("recovery", [name for name in RECOVERIES if name != "reno-rfc5681"])
+@pytest.mark.parametrize("recovery", RECOVERIES)
 def test_duplicates_of_a_window_sent_before_a_timeout_cause_no_retransmission(recovery):
-    """RFC 6582's `recover`: ACKs caused by segments sent twice look like duplicate ACKs."""
+    """RFC 6582's `recover`, which RFC 5681 alone does not have: ACKs caused by segments sent twice
+    look like duplicate ACKs."""
     end = started(recovery, initial_window=10)
     end.time_out()
     end.ack(3.1, 3)
     losses = end.loss_events
     for _ in range(6):
         end.ack(3.2, 3, trigger=3)
-    assert end.loss_events == losses
+    assert end.loss_events == losses + (recovery == "reno-rfc5681")
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
@@ -823,11 +815,17 @@ def test_sack_pipe_is_empty_when_all_is_acknowledged(recovery, lose):
 
 
 def test_sack_retransmits_only_lost_segments():
-    """A segment overtaken by two others is not marked lost; by three it is."""
-    end = opened("sack", initial_window=20)
-    assert 1 not in end.dupack(0.2, 2) + end.ack(0.2, 0, 3, (2, 4))
-    assert end.ack(0.2, 3, 1) == [24, 25]
-    assert end.loss_events == 0
+    """A segment overtaken by two others is not marked lost; by three it is. Two segments passed the
+    first hole; two more do not make three for the second."""
+    for recovery in ("sack", "sack-prr"):
+        end = opened(recovery, initial_window=20)
+        assert 1 not in end.dupack(0.2, 2) + end.ack(0.2, 0, 3, (2, 4))
+        assert end.ack(0.2, 3, 1) == [24, 25]
+        end.dupacks(0.2, 5, 6)
+        assert end.lost_edge <= 4
+        assert end.loss_events == 0
+        end.dupack(0.2, 7)
+        assert (end.lost_edge, end.loss_events) == (5, 1)
 
 
 def test_sack_does_not_repair_segments_that_arrived_late():
@@ -841,9 +839,7 @@ def test_sack_does_not_repair_segments_that_arrived_late():
 
 def test_sack_keeps_a_window_of_packets_in_flight():
     """After the reduction no new data leaves until half of the window has been received."""
-    end = started("sack", initial_window=41)
-    end.ack(0.1, 0)  # cwnd 42: 1 .. 42 outstanding
-    sent = [end.ack(0.2, 0, k, (2, k + 1)) for k in range(2, 43)]
+    end, sent = cut_of_forty("sack")  # 1 .. 42 outstanding
     assert sent[:2] == [[43], [44]]  # the pipe leaks by what was received: limited transmit
     assert sent[2] == [1]
     assert end.cwnd == 21
@@ -883,29 +879,25 @@ def test_a_reduction_ends_with_a_window_of_packets_in_flight(recovery):
 def test_a_duplicate_ack_releases_one_packet_and_one_more_by_rfc_6937(recovery, most):
     """RFC 9937's SafeACK: otherwise retransmissions would leave at twice the rate of the full
     queue."""
-    end = started(recovery, initial_window=41)
-    end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
-    sent = [end.ack(0.2, 0, k, (31, k + 1)) for k in range(31, 43)]
+    end, sent = lost_thirty(recovery)
     assert max(len(each) for each in sent) == most
     assert end.pipe <= end.cwnd == 21
     assert [seq for each in sent for seq in each][3:6] == [2, 3, 4]
 
 
 def test_an_ack_that_advances_and_reports_no_loss_sends_one_packet_more():
-    end = started("sack-prr", initial_window=41)
-    end.ack(0.1, 0)  # 1 .. 42 outstanding, of which 1 .. 30 are lost
-    for k in range(31, 43):
-        end.ack(0.2, 0, k, (31, k + 1))
+    end, _ = lost_thirty("sack-prr")
     assert [len(end.ack(0.3, k, k, (31, 43))) for k in (1, 2)] == [2, 2]
 
 
 def test_bursts_of_repairs_after_a_deep_overshoot_are_lost_again():
     """Slow start over a fast access link loses every second packet. RFC 6675's bursts then overflow
     the queue, which has not drained, and wait for the timer; an even reduction does not."""
-    net = tc.dumbbell("50 Mbps", "19 ms", 83, access_rate="1 Gbps", access_delay="0.5 ms")
+    path = {"rate": "50 Mbps", "delay": "19 ms", "buffer": 83}
+    access = {"access_rate": "1 Gbps", "access_delay": "0.5 ms"}
     for recovery, timeouts in (("sack", 1), ("sack-prr", 0)):
         flow = tc.Flow("reno", recovery=recovery, packet_size=1500)
-        run = tc.simulate(tc.Scenario(net, [flow], duration=2))
+        run = tc.simulate(on_a_link(flow, duration=2, **path, **access))
         assert run.data["timeouts"].item() == timeouts
 
 
@@ -996,16 +988,6 @@ def test_vegas_reduces_its_window_only_for_losses_after_the_last_reduction():
     assert (end.cwnd, end.loss_events) == (9, 2)
 
 
-def test_vegas_repairs_losses_faster_than_reno():
-    """Two adjacent losses: Reno needs its timer or two reductions, Vegas an ACK or two."""
-    for recovery, losses in (("vegas", 1), ("reno", 2)):
-        end = Endpoint(recovery, initial_window=16)
-        wire = Wire(end, lose=[8, 9], rate=100)
-        wire.run(2)
-        assert end.loss_events <= losses
-        assert end.high_ack > 30
-
-
 def test_vegas_raises_its_fine_timeout_when_it_retransmits():
     end = opened("vegas", initial_window=8)
     fine = end.fine_rto
@@ -1039,36 +1021,10 @@ def test_ns2s_vegas_deflates_only_after_the_fourth_duplicate(duplicates, seen):
     end.ack(0.15, 1)
     kept = duplicates == 3
     assert end.cwnd == (9 if kept else 6)
-    assert float(end.state["ssthresh"][0]) == (math.inf if kept else 2)
+    assert end.ssthresh == (math.inf if kept else 2)
 
 
 # RFC 5681's Reno
-
-
-def two_losses(recovery):
-    """Loss events and timeouts of a window of 40 with two losses, ten packets apart."""
-    end = Endpoint(recovery, initial_window=40)
-    end.state["ssthresh"] = 2.0
-    Wire(end, lose=[5, 15]).run(0.9)
-    return end
-
-
-def test_reno_enters_fast_retransmit_once_in_a_window():
-    """RFC 6582's `recover`, ns-2's bugFix_. By RFC 5681 alone it does so for each loss."""
-    careful, literal = two_losses("reno"), two_losses("reno-rfc5681")
-    assert (careful.loss_events, literal.loss_events) == (1, 2)
-    assert (careful.timeouts, literal.timeouts) == (1, 0)
-    assert literal.high_ack > careful.high_ack
-
-
-def test_by_rfc_5681_alone_duplicates_after_a_timeout_cause_a_retransmission():
-    """RFC 6582's `recover` prevents this."""
-    end = started("reno-rfc5681", initial_window=10)
-    end.time_out()
-    end.ack(3.1, 3)
-    for _ in range(3):
-        end.ack(3.2, 3, trigger=3)
-    assert end.loss_events == 1
 
 
 @pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
@@ -1091,31 +1047,33 @@ def test_sack_marks_segments_lost_by_the_number_of_segments_above(recovery, thre
     assert lost.lost_edge > 10
 
 
-@pytest.mark.parametrize("recovery", ["sack", "sack-prr"])
-def test_sack_does_not_count_acknowledged_segments(recovery):
-    """Two segments passed the first hole; two more do not make three for the second."""
-    end = opened(recovery, initial_window=30)
-    end.dupacks(0.2, 2, 3)
-    end.ack(0.2, 3, 1)
-    end.dupacks(0.2, 5, 6)
-    assert end.lost_edge <= 4
-    assert end.loss_events == 0
-    end.dupack(0.2, 7)
-    assert (end.lost_edge, end.loss_events) == (5, 1)
-
-
 # The receiver
 
 
-def test_every_packet_is_acknowledged_unless_acks_are_delayed():
-    end = Endpoint()
-    assert [end.call(DATA, 0.0, k) for k in range(4)] == [True] * 4
-    assert end.expected == 4
+@pytest.mark.parametrize(
+    ("settings_", "due"),
+    [
+        ({}, [1, 1, 1, 1]),
+        ({"delayed_ack": 0.2}, [0, 1, 0, 1]),
+        ({"delayed_ack": 0.2, "quick_acks": 3}, [1, 1, 1, 0, 1, 0, 1]),
+        ({"delayed_ack": 0.2, "ack_every": 1}, [1, 1, 1, 1]),
+        ({"delayed_ack": 0.2, "ack_every": 5}, [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]),
+        ({"delayed_ack": 0.2, "handshake": True}, [1, 0, 1, 0, 1]),  # a SYN at once
+    ],
+)
+def test_every_packet_is_acknowledged_unless_acks_are_delayed(settings_, due):
+    end = Endpoint(**settings_)
+    assert [end.call(DATA, 0.01 * seq, seq) for seq in range(len(due))] == due
+    assert end.expected == len(due)
 
 
-def test_the_first_packets_are_acknowledged_one_by_one():
-    end = Endpoint(delayed_ack=0.2, quick_acks=3)
-    assert [end.call(DATA, 0.01 * seq, seq) for seq in range(7)] == [1, 1, 1, 0, 1, 0, 1]
+def test_delayed_acks_wait_for_the_timer_at_most():
+    end = Endpoint(delayed_ack=0.2)
+    assert not end.call(DATA, 1.0, 0)
+    assert end.held_until == 1.2
+    assert end.call(ACK_TIMER, 1.2)
+    assert end.held_until == math.inf
+    assert not end.call(ACK_TIMER, 1.2)
 
 
 @pytest.mark.parametrize("push_acks", [True, False])
@@ -1125,23 +1083,6 @@ def test_the_end_of_a_piece_is_acknowledged_at_once_with_push_acks(push_acks):
         view(end.segments + seq * SEGMENT.itemsize, SEGMENT)["flags"] |= PUSHED
     due = [end.call(DATA, 0.01 * seq, seq) for seq in range(4)]
     assert due == ([True, False, True, True] if push_acks else [False, True, False, True])
-
-
-def test_delayed_acks_wait_for_a_second_packet_or_the_timer():
-    end = Endpoint(delayed_ack=0.2)
-    assert [end.call(DATA, 0.1, k) for k in range(4)] == [False, True, False, True]
-    assert not end.call(DATA, 1.0, 4)
-    assert end.held_until == 1.2
-    assert end.call(ACK_TIMER, 1.2)
-    assert end.held_until == math.inf
-    assert not end.call(ACK_TIMER, 1.2)
-
-
-@pytest.mark.parametrize("every", [1, 2, 5])
-def test_an_ack_is_sent_every_given_number_of_packets(every):
-    end = Endpoint(delayed_ack=0.2, ack_every=every)
-    due = [end.call(DATA, 0.1, k) for k in range(10)]
-    assert due == [(k + 1) % every == 0 for k in range(10)]
 
 
 def test_holes_duplicates_and_repairs_are_acknowledged_at_once():
@@ -1166,12 +1107,6 @@ def test_a_duplicate_is_reported_by_d_sack_only(dsack):
     for seq in (1, 3):
         end.call(DATA, 0.1, seq, 1)
         assert (end.sack_low, end.sack_high) == ((seq + 1, seq) if dsack else (0, 0))
-
-
-def test_the_syn_is_acknowledged_at_once():
-    end = Endpoint(delayed_ack=0.2, handshake=True)
-    assert end.call(DATA, 0.0, 0)
-    assert not end.call(DATA, 0.1, 1)
 
 
 @given(st.permutations(range(20)), st.lists(st.integers(0, 19), max_size=10))
@@ -1234,18 +1169,25 @@ def test_a_transfer_in_bytes_is_rounded_up_to_packets():
 
 
 def test_a_lost_syn_is_sent_again_after_the_initial_timeout():
-    net = tc.dumbbell("10 Mbps", "20 ms", 50, loss=0.9)
-    sc = tc.Scenario(
-        net, [tc.Flow("reno", transport=tc.Transport(initial_rto=1.5))], duration=20,
-        changes=[tc.Change(4, "bottleneck", loss=0)], seed=2,
-    )  # fmt: skip
-    run = tc.simulate(sc, trace=True)
+    flow = tc.Flow("reno", transport=tc.Transport(initial_rto=1.5))
+    changes = [tc.Change(4, "bottleneck", loss=0)]
+    run = simulate(flow, duration=20, loss=0.9, changes=changes, seed=2)
     syn = [float(e["time"]) for e in events(run, "send", "retransmit") if e["seq"] == 0]
     assert syn[:3] == [0, 1.5, 4.5]
     sent = events(run, "send", "retransmit")
     assert (sent["seq"][sent["time"] < syn[-1] + 0.03] == 0).all()
     answered = events(run, "ack")["time"][0]
     assert (sent["time"] == answered).sum() == 1  # RFC 5681, 3.1: then the window is one packet
+
+
+def probed():
+    """A sender of one packet, whose application may write more, that has sent it again as a
+    probe."""
+    end = Endpoint("rack-tlp")
+    end.set(to_send=1, awaits=1)
+    end.start()
+    assert end.sends(ALARM, end.recheck_at) == [0]
+    return end
 
 
 def test_an_outage_is_survived_by_backing_off():
@@ -1424,10 +1366,7 @@ def test_no_probe_is_sent_before_the_syn_is_acknowledged():
 
 def test_a_probe_of_the_first_packet_is_evaluated_like_others():
     """It arrived as a duplicate; the next packet may be probed again."""
-    end = Endpoint("rack-tlp")
-    end.set(to_send=1, awaits=1)
-    end.start()
-    assert end.sends(ALARM, end.recheck_at) == [0]
+    end = probed()
     end.ack(1.1, 0)
     assert end.probed == 0
     end.ack(1.2, 0)
@@ -1438,15 +1377,18 @@ def test_a_probe_of_the_first_packet_is_evaluated_like_others():
 
 def test_a_probe_without_a_second_answer_has_repaired_a_loss():
     """RFC 8985, 7.4.2: an ACK beyond it arrives before any duplicate."""
-    end = Endpoint("rack-tlp")
-    end.set(to_send=1, awaits=1)
-    end.start()
-    assert end.sends(ALARM, end.recheck_at) == [0]
+    end = probed()
     end.ack(1.1, 0)
     assert end.write(1.3, 2) == [1]
     assert (end.probed, end.loss_events) == (0, 0)
     end.ack(1.4, 1)
     assert (end.probed, end.loss_events) == (-1, 1)
+
+
+def lost_thirty(recovery):
+    """A sender of 1 to 42, of which 1 to 30 are lost, and what it sends on each duplicate ACK."""
+    end = opened(recovery, initial_window=41)
+    return end, [end.ack(0.2, 0, k, (31, k + 1)) for k in range(31, 43)]
 
 
 def in_recovery():

@@ -70,13 +70,14 @@ def _serialized(compile_signature: Callable[[Any], Any], lock: Path) -> Callable
 def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
     """Let `dispatcher` store its machine code in `folder` of the cache and load it from there.
 
-    `prepare` is called before a compilation, and at once if there is no such folder: then every
-    process compiles anew, and a warning says so. Returns the dispatcher.
+    `prepare` is called before a compilation. If the folder cannot be made, every process compiles
+    anew, and a warning says so. Returns the dispatcher.
 
     Raises:
         TcpccError: others than the user and root can write in the cache.
     """
     from tcpcc.engine.private import keep  # with Numba
+    from tcpcc.engine.private.without import prepare_first
 
     root = _root()
     place = root / folder
@@ -87,7 +88,7 @@ def keep_in(folder: str, dispatcher: Any, prepare: Callable[[], None]) -> Any:
             _prune(root)
     except OSError as error:
         _cannot_write(error)
-        prepare()
+        prepare_first(dispatcher, prepare)
         return dispatcher
     keep(dispatcher, place, prepare, partial(_serialized, lock=place / "lock"), _cannot_write)
     return dispatcher

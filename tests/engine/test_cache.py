@@ -222,6 +222,24 @@ def test_a_cache_that_is_a_file_is_a_warning(root):
         assert run() == (RIGHT, False)
 
 
+def test_without_a_place_too_a_function_may_call_one_that_is_defined_after_it(root):
+    root.write_text("")
+    code = """
+from tcpcc.engine.jit import compiled, entry
+
+@entry
+def twice_and_one(x):
+    return twice(x) + 1
+
+@compiled
+def twice(x):
+    return 2 * x
+
+print(twice_and_one(3.0))
+"""
+    assert python("-W", "ignore", "-c", code).stdout == "7.0\n"
+
+
 def test_a_rule_with_a_large_array_runs_without_being_stored():
     """Numba keeps the address of an array above 1 MB, so the code is of no use to others."""
     table = np.full(200_000, 7.0)

@@ -50,7 +50,7 @@ logging.basicConfig(level="INFO")
 PROGRAM = """
 import numpy as np
 from tcpcc.engine import machine, private
-from tcpcc.engine.jit import call_rule, entry, rule_address
+from tcpcc.engine.jit import call_rule, compiled, entry, rule_address
 
 scope = {}
 exec('''
@@ -63,6 +63,10 @@ def rule(s, p, a):
 
 @entry
 def apply(rule, state):
+    pass_on(rule, state)
+
+@compiled
+def pass_on(rule, state):
     call_rule(rule, state, state, state)
 
 kind = np.dtype([("x", np.float64)])

@@ -7,7 +7,6 @@ longer; loading takes 0.4 s more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,17 @@ def keep(
             dispatcher.enable_caching()
     except OSError as error:
         cannot_write(error)
-    prepare()
-    with suppress(AttributeError):  # without it, several processes may compile the same
-        dispatcher.compile = serialize(dispatcher.compile)
+    prepare_first(dispatcher, prepare)
+    dispatcher.compile = serialize(dispatcher.compile)
+
+
+def prepare_first(dispatcher: Any, prepare: Callable[[], None]) -> None:
+    """Call `prepare` before each compilation, not at once: functions that this one calls may be
+    defined after it."""
+    compile_signature = dispatcher.compile
+
+    def compile_prepared(signature: Any) -> Any:
+        prepare()
+        return compile_signature(signature)
+
+    dispatcher.compile = compile_prepared

@@ -16,14 +16,14 @@ file                    private                                          why
                         ``serialize.dumps``; ``Dispatcher._cache``       (0.4 s)
 ``symbols.py``          ``types.Record.mangling_args``                   code of several processes
                                                                          is loaded into one
-``calls.py``            ``CompileResult.library``, ``.fndesc``;          calls of compiled
+``addresses.py``        ``CompileResult.library``, ``.fndesc``;          calls of compiled
                         ``BaseContext.call_conv``                        functions by address
 ======================  ===============================================  =========================
 
 A version of Numba newer than `TRIED` may have changed any of it, so it is first tried on a small
 function (`works`). If that fails, ``without.py`` stands in for the first two files, with Numba's
-public decorators: the first run compiles longer. Nothing stands in for ``calls.py``, which needs
-the least.
+public decorators: the first run compiles longer. Nothing stands in for ``addresses.py``, which
+needs the least.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from tcpcc.engine.private.calls import call_address, function_address, llvm_module
+from tcpcc.engine.private.addresses import call_address, function_address, llvm_module
 from tcpcc.engine.private.symbols import layout
 
 __all__ = [

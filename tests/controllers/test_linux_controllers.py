@@ -133,10 +133,19 @@ def test_illinois_is_reno_in_small_windows_and_after_a_timeout():
 
 
 def test_illinois_waits_for_five_calm_rounds():
+    """Each time, and from the beginning after a timeout."""
     end = at("illinois", queueing=0.05)
     held = end.round().alpha
+    for calm in (6, 3):
+        queueing(end, 0.0)
+        assert [end.round().alpha for _ in range(calm)] == ([held] * 4 + [10, 10])[:calm]
+        queueing(end, 0.05)
+        assert end.round().alpha == held
+    end.time_out()
+    end.s.cwnd = 100.0
+    assert end.round().alpha == held
     queueing(end, 0.0)
-    assert [end.round().alpha for _ in range(6)] == [held] * 4 + [10, 10]
+    assert [end.round().alpha for _ in range(5)] == [held] * 4 + [10]
 
 
 # --- Veno

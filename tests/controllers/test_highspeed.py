@@ -43,6 +43,14 @@ def test_small_windows_are_reno_s(name, window):
     assert kept(name, window) == 0.5
 
 
+@pytest.mark.parametrize("ssthresh", [1000.0, 2.0], ids=["slow start", "congestion avoidance"])
+@pytest.mark.parametrize("name", ["hstcp", "scalable", "bic_2004", "africa", "ghstcp"])
+def test_an_ack_of_two_packets_adds_twice_as_much(name, ssthresh):
+    one, two = (begin(name, ssthresh=ssthresh).ack(acked=n).cwnd - 100 for n in (1.0, 2.0))
+    assert two == pytest.approx(2 * one)
+    assert (one == 1) == (ssthresh > 100)
+
+
 HSTCP = [
     (60, 1.302, 0.4762),  # by hand: p = 1e-3 (60/38)^-1.198, a = 60^2 p 2b/(2 - b)
     (118, 2.03, 0.441), (221, 3.04, 0.408), (347, 4.06, 0.385), (1058, 8.14, 0.327),

@@ -46,12 +46,18 @@ def test_the_signals_are_the_square_and_k_times_p(prob):
 
 @pytest.mark.parametrize(
     ("prob", "waiting", "classic", "l4s"),
-    [(0.2, 1e5, 0.04, 0.4), (0.6, 1e5, 0.36, 1), (0.2, 2999, 0, 0)],
+    [(0.2, 1e5, 0.04, 0.4), (0.6, 1e5, 0.36, 1), (0.2, 3000, 0.04, 0.4), (0.2, 2999, 0, 0)],
 )
 def test_on_fluid_has_the_signals_of_packets(prob, waiting, classic, l4s):
     q = begin(prob).call("on_fluid", queue_bytes=waiting)
     assert (q.prob, q.prob_l4s) == pytest.approx((classic, l4s))
     assert q.marks == (2 * prob <= 1)
+
+
+@pytest.mark.parametrize(("waiting", "signals"), [(3000, True), (2999, False)])
+def test_packets_have_a_signal_from_two_packets_on(waiting, signals):
+    sample = {"inner": float(d.C), "queue_bytes": waiting}
+    assert (begin(1.0, sample=sample).call("on_departure").drop != 0) == signals
 
 
 @pytest.mark.parametrize(

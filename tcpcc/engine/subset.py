@@ -16,7 +16,6 @@ import builtins
 import inspect
 import linecache
 import math
-import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,7 +62,6 @@ _REFUSED: dict[type[ast.AST], str] = {
 }
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
-_GENERATORS = (random.Random, np.random.RandomState, np.random.Generator)
 
 
 @dataclass(frozen=True)
@@ -440,7 +438,7 @@ def _unusable(value: Any) -> str:
     """Why a rule cannot use a value."""
     module = value if isinstance(value, ModuleType) else None
     name = module.__name__ if module else str(getattr(value, "__module__", "") or "")
-    drawn = isinstance(getattr(value, "__self__", None), _GENERATORS)
+    drawn = isinstance(getattr(value, "__self__", None), _generators())
     if name.split(".")[-1] in ("random", "secrets") or drawn or module is np:
         return (
             "random numbers outside the scenario's seed are not reproducible; a rule with a random"
@@ -451,3 +449,9 @@ def _unusable(value: Any) -> str:
     if module:
         return "a rule may use only the modules math and numpy; import a helper function by name"
     return f"a {type(value).__name__} does not compile in a rule; use a number or a function"
+
+
+def _generators() -> tuple[type, ...]:
+    import random  # and numpy.random: not loaded until a rule is refused
+
+    return (random.Random, np.random.RandomState, np.random.Generator)

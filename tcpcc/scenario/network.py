@@ -322,17 +322,17 @@ class Change(Record):
         if (self.link is None) == (self.flow is None):
             raise ScenarioError(f"change at {self.at:g}: give either a link or a flow")
         if self.flow is not None and (of_link or self.rwnd is None):
-            raise ScenarioError(f"{self._words}: give an rwnd and nothing else")
+            raise ScenarioError(f"{self.words}: give an rwnd and nothing else")
         if self.link is not None and self.rwnd is not None:
-            raise ScenarioError(f"{self._words}: rwnd needs a flow, not a link")
+            raise ScenarioError(f"{self.words}: rwnd needs a flow, not a link")
         if self.link is not None and not of_link:
             raise ScenarioError(
-                f"{self._words}: changes nothing; "
+                f"{self.words}: changes nothing; "
                 "give a rate, delay, buffer, loss, queue, jitter or jitter_share"
             )
 
     @property
-    def _words(self) -> str:
+    def words(self) -> str:
         """What it changes and when, for messages."""
         of = f"link {self.link!r}" if self.flow is None else f"flow {self.flow!r}"
         return f"change of {of} at {self.at:g}"

@@ -416,7 +416,7 @@ def _resolve_changes(
     for change in sorted(scenario.changes, key=lambda change: change.at):
         if change.at >= scenario.duration:
             end = f"duration = {scenario.duration:g} (s)"
-            raise ScenarioError(f"{change._words}: must be before the end, {end}")
+            raise ScenarioError(f"{change.words}: must be before the end, {end}")
         if change.flow is not None:
             resolved.append(ResolvedChange(change, -1, _flows_named(change.flow, flows)))
             continue
@@ -436,11 +436,11 @@ def _resolve_changes(
             try:
                 queues[k] = queue_spec({"name": queue.name, **params})
             except ScenarioError as error:
-                raise ScenarioError(f"{change._words}: {error}") from None
+                raise ScenarioError(f"{change.words}: {error}") from None
         if change.jitter is not None:
             late.add(k)
         elif change.jitter_share is not None and link.jitter == 0 and k not in late:
-            what = f"{change._words}: jitter_share = {change.jitter_share:g}"
+            what = f"{change.words}: jitter_share = {change.jitter_share:g}"
             raise ScenarioError(f"{what}: the link has no jitter at that time")
         resolved.append(ResolvedChange(change, k))
     return tuple(resolved)

@@ -99,6 +99,17 @@ def test_only_one_folder_imports_what_is_private_to_numba():
     assert {file.parent.name for file in files} == {"private"}
 
 
+def test_naming_controllers_and_queues_loads_neither_numba_nor_random_numbers():
+    code = """
+import sys
+import tcpcc as tc
+tc.Scenario(tc.dumbbell("1 Mbps", "20 ms", 5, queue=tc.queues.RED()), [tc.Flow("reno")], duration=1)
+heavy = ("numba", "numpy.random", "pandas", "matplotlib")
+print([name for name in heavy if name in sys.modules])
+"""
+    assert printed(code) == "[]\n"
+
+
 @compiled_only
 def test_loaded_machine_code_imports_neither_scipy_nor_numbas_array_library():
     code = """

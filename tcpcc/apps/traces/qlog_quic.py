@@ -58,16 +58,6 @@ _NAMES = {
 }
 """Names of drafts and stacks -> names here."""
 
-HANDLED = (
-    "packet_sent",
-    "packet_received",
-    "packet_lost",
-    "congestion_state_updated",
-    "timer_updated",
-    "metrics_updated",
-)
-"""Names of the events that are read, by the methods of `_Quic` of these names."""
-
 EXPIRED = ("loss_timer_expired", "loss_timer_fired", "loss_alarm_fired", "loss_alarm")
 
 HANDSHAKE = ("initial", "handshake", "retry", "version_negotiation")
@@ -88,13 +78,13 @@ def quic_connection(
     """
     reader = _Quic(unit)
     for place, time, kind, data in events:
-        handler = _NAMES.get(kind, kind)
-        if handler not in HANDLED:
+        method = _HANDLERS.get(_NAMES.get(kind, kind))
+        if method is None:
             continue
         if kind in EXPIRED:
             data = {"event_type": "expired", **data}
         try:
-            getattr(reader, handler)((time + offset) / 1e3, data)
+            method(reader, (time + offset) / 1e3, data)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
             unread.skip(where(place), f"{kind}: {reason}")
@@ -274,6 +264,19 @@ class _Quic:
         }
 
 
+_HANDLERS: dict[str, Callable[[_Quic, float, Event], None]] = {
+    handler.__name__: handler
+    for handler in (
+        _Quic.packet_sent,
+        _Quic.packet_received,
+        _Quic.packet_lost,
+        _Quic.congestion_state_updated,
+        _Quic.timer_updated,
+        _Quic.metrics_updated,
+    )
+}
+
+
 def _missing(reader: _Quic, received: bool) -> dict[str, str]:
     if received:
         reason = "the qlog was made at the receiver"
@@ -336,8 +339,8 @@ def _length(frame: Event) -> Any:
 def _ranges(frame: Event) -> list[tuple[int, int]]:
     """The acknowledged packet numbers; a range of one number may be a list of one."""
     ranges = frame["acked_ranges"]
-    lists = [handler if isinstance(handler, list) else [handler] for handler in ranges]
-    return [(int(handler[0]), int(handler[-1])) for handler in lists]
+    lists = [numbers if isinstance(numbers, list) else [numbers] for numbers in ranges]
+    return [(int(numbers[0]), int(numbers[-1])) for numbers in lists]
 
 
 def _union(frames: list[tuple[int, int, int]]) -> float:

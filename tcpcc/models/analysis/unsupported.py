@@ -25,7 +25,7 @@ def refuse_unsupported(resolved: Resolved) -> None:
             f" {INSTEAD}"
         )
     if resolved.changes:
-        change = resolved.changes[0].spec._words
+        change = resolved.changes[0].spec.words
         raise ScenarioError(
             f"{change}: the analysis takes only constant links and flows; {INSTEAD}"
         )

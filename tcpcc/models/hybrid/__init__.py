@@ -75,7 +75,7 @@ def simulate(
         rows = resolved.rows
         trace = [row.name for row in rows if row.spec.record and not row.spec.background]
     per_rtt = PER_RTT if trains is None else trains
-    in_trains = TrainWorld(scenario, per_rtt, resolved, "hybrid", trace=trace)
+    in_trains = TrainWorld(scenario, per_rtt, resolved, "hybrid", only_background=True, trace=trace)
     return run_to_end(in_trains, driver, progress, begin)
 
 

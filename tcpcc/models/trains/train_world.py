@@ -74,8 +74,9 @@ class TrainWorld(PacketWorld):
         scenario: the scenario to run.
         per_rtt: trains are shorter than a round trip over this number.
         resolved: the resolved scenario. Default: with a sender for each flow.
-        model: name of the model in the record. In the hybrid only the background is in trains: of
-            other flows each packet is a train of its own.
+        model: name of the model in the record.
+        only_background: only the background is in trains; of another flow each packet is a train of
+            its own.
         trace, stream: as in `tcpcc.simulate`. A flow with a trace sends single packets.
 
     Raises:
@@ -91,6 +92,7 @@ class TrainWorld(PacketWorld):
         resolved: Resolved | None = None,
         model: str = "packet",
         *,
+        only_background: bool = False,
         trace: bool | Selection = False,
         stream: str | Path | None = None,
     ) -> None:
@@ -118,7 +120,7 @@ class TrainWorld(PacketWorld):
         self.grow()
         for i, flow in enumerate(self.resolved.flows):
             is_cbr = isinstance(flow.spec, CBR)
-            alone = model == "hybrid" and not flow.spec.background
+            alone = only_background and not flow.spec.background
             traced = bool(self.flows["traced"][i])
             self.open["single"][i] = is_cbr or alone or traced or uses_headers(flow)
             self.open["log"][i] = address(self.logs[i * t.LOG_SIZE :])
